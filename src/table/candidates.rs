@@ -1,0 +1,72 @@
+//! From a claim's candidates to records.
+
+use super::Table;
+use super::memory::Memory;
+use super::names::check_name;
+use super::types::{Candidates, Error};
+
+impl Candidates<'_> {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Candidates::Named(names) => names.len(),
+            Candidates::Declared(ids) => ids.len(),
+        }
+    }
+
+    pub(super) fn check_names(&self) -> Result<(), Error> {
+        match self {
+            Candidates::Named(names) => names.iter().try_for_each(|name| check_name(name)),
+            Candidates::Declared(_) => Ok(()),
+        }
+    }
+}
+
+impl<M: Memory> Table<M> {
+    /// Fills `found` with the candidates' records, making those that are not known yet.
+    /// They have no reference yet: `drop_unused` forgets them again.
+    #[inline(always)]
+    pub(super) fn resolve(
+        &self,
+        candidates: &Candidates<'_>,
+        found: &mut Vec<u32>,
+    ) -> Result<(), Error> {
+        found.clear();
+        match candidates {
+            Candidates::Named(names) => {
+                for name in *names {
+                    found.push(self.intern_resource(name)?);
+                }
+            }
+            Candidates::Declared(ids) => {
+                for id in *ids {
+                    found.push(self.declared_resource(*id)?);
+                }
+            }
+        }
+        if found.len() > 1 { self.check_distinct(found) } else { Ok(()) }
+    }
+
+    fn check_distinct(&self, found: &[u32]) -> Result<(), Error> {
+        let pass = self.scratch.begin_pass();
+        for &index in found {
+            let seen = &self.scratch.resources[index as usize].pass;
+            if seen.replace(pass) == pass {
+                // The notes of this pass were never initialised: leave none valid.
+                self.scratch.begin_pass();
+                return Err(Error::DuplicateCandidate);
+            }
+        }
+        self.scratch.begin_pass();
+        Ok(())
+    }
+
+    /// Forgets those that came into being for a claim that came to nothing.
+    pub(super) fn drop_unused(&self, found: &[u32]) {
+        for (i, &index) in found.iter().enumerate() {
+            // A duplicate may have been dropped already.
+            if !found[..i].contains(&index) {
+                self.drop_resource_if_unused(index);
+            }
+        }
+    }
+}

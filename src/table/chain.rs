@@ -1,0 +1,108 @@
+//! Leases that hang on leases.
+
+use super::layout::flag;
+use super::list::Links;
+use super::memory::Memory;
+use super::slot::Word;
+use super::types::{Error, FOREVER, LeaseId, MAX_DEPTH, Time};
+use super::{Reason, Table};
+
+fn sibling_links<M: Memory>(table: &Table<M>, index: u32) -> Links<'_> {
+    let extra = table.extra_record(index);
+    Links { next: &extra.next_sibling, prev: &extra.prev_sibling }
+}
+
+impl<M: Memory> Table<M> {
+    /// Makes the lease's second record usable.
+    pub(super) fn clear_extra(&self, index: u32) {
+        let extra = self.extra_record(index);
+        for cell in [
+            &extra.parent,
+            &extra.children,
+            &extra.next_sibling,
+            &extra.prev_sibling,
+            &extra.worker,
+            &extra.depth,
+            &extra.revoker,
+        ] {
+            self.set(cell, 0);
+        }
+        for cell in [&extra.notice_end, &extra.grace, &extra.age, &extra.parent_id] {
+            self.set(cell, 0);
+        }
+    }
+
+    /// Makes the second record usable unless it is in use already.
+    pub(super) fn ensure_extra(&self, index: u32) {
+        let record = self.lease_record(index);
+        if record.flags.get() & flag::EXTRA == 0 {
+            self.clear_extra(index);
+            self.set(&record.flags, record.flags.get() | flag::EXTRA);
+        }
+    }
+
+    /// The record of the lease a claim wants to hang on, or 0.
+    pub(super) fn parent_for_claim(&self, parent: Option<LeaseId>) -> Result<u32, Error> {
+        let Some(id) = parent else { return Ok(0) };
+        let index = self.held_lease(id).map_err(|_| Error::ParentNotHeld)?;
+        if self.depth_of(index) + 1 >= MAX_DEPTH {
+            return Err(Error::TooDeep);
+        }
+        Ok(index)
+    }
+
+    fn depth_of(&self, index: u32) -> u32 {
+        if self.lease_record(index).flags.get() & flag::CHILD != 0 {
+            self.extra_record(index).depth.get()
+        } else {
+            0
+        }
+    }
+
+    pub(super) fn hang_below(&self, parent: u32, child: u32) {
+        self.ensure_extra(parent);
+        let extra = self.extra_record(child);
+        self.set(&extra.parent, parent);
+        // By id as well: the parent's record may serve another lease before this one is forgotten.
+        self.set(&extra.parent_id, self.lease_record(parent).slot.id.get());
+        self.set(&extra.depth, self.depth_of(parent) + 1);
+        self.push_front(&self.extra_record(parent).children, child, sibling_links);
+    }
+
+    /// The time beyond which a lease cannot be renewed because of its parent.
+    pub(super) fn parent_end(&self, index: u32) -> Time {
+        if self.lease_record(index).flags.get() & flag::CHILD == 0 {
+            return FOREVER;
+        }
+        let parent = self.extra_record(index).parent.get();
+        Word(self.lease_record(parent).slot.word.get()).time()
+    }
+
+    /// The lease and everything that hangs on it, directly or not.
+    pub(super) fn each_in_chain(&self, index: u32, visit: &mut dyn FnMut(u32)) {
+        visit(index);
+        if self.lease_record(index).flags.get() & flag::EXTRA == 0 {
+            return;
+        }
+        let first = self.extra_record(index).children.get();
+        for child in self.walk(first, |t, i| t.extra_record(i).next_sibling.get()) {
+            self.each_in_chain(child, visit);
+        }
+    }
+
+    /// What a parent's end means for those below it, and for its place below its own parent.
+    pub(super) fn end_children(&self, index: u32, at: Time, reason: Reason) {
+        let inherited = if reason.is_revocation() { Reason::ParentRevoked } else { reason };
+        let extra = self.extra_record(index);
+        let mut left = self.longest;
+        while extra.children.get() != 0 && left > 0 {
+            self.end_lease(extra.children.get(), at, inherited);
+            left -= 1;
+        }
+        let parent = extra.parent.get();
+        if parent != 0 {
+            self.unlink(&self.extra_record(parent).children, None, index, sibling_links);
+            self.set(&extra.parent, 0);
+        }
+    }
+}

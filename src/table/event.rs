@@ -1,0 +1,161 @@
+//! The history: every change is one record in a bounded ring, numbered from 1.
+
+use super::layout::EventRecord;
+use super::memory::Memory;
+use super::types::{Health, LeaseId, TicketId, Time};
+use super::{Reason, Table};
+
+/// One change of the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// Grows by one with each event.
+    pub number: u64,
+    /// When it happened.
+    pub at: Time,
+    /// What happened.
+    pub what: What,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    /// A claim became a lease, after waiting in line if there is a ticket.
+    Granted {
+        /// The new lease.
+        lease: LeaseId,
+        /// The ticket it came from.
+        ticket: Option<TicketId>,
+    },
+    /// A lease was renewed in the last quarter of its time.
+    RenewedLate {
+        /// The lease.
+        lease: LeaseId,
+        /// Its new end.
+        until: Time,
+    },
+    /// A holder was told that its lease will be revoked.
+    Revoking {
+        /// The lease.
+        lease: LeaseId,
+        /// Why.
+        reason: Reason,
+        /// When.
+        until: Time,
+    },
+    /// A lease ended.
+    Ended {
+        /// The lease.
+        lease: LeaseId,
+        /// Why.
+        reason: Reason,
+        /// How long it was held.
+        held: Time,
+    },
+    /// A claim took its place in line.
+    Queued {
+        /// The ticket.
+        ticket: TicketId,
+    },
+    /// A claim left the line without a lease.
+    Refused {
+        /// The ticket.
+        ticket: TicketId,
+        /// Why.
+        reason: Reason,
+        /// How long it had waited.
+        waited: Time,
+    },
+    /// A resource's health changed.
+    Health {
+        /// Its name.
+        resource: String,
+        /// How it is now.
+        health: Health,
+    },
+}
+
+pub(super) mod kind {
+    pub const GRANTED: u64 = 1;
+    pub const RENEWED_LATE: u64 = 2;
+    pub const REVOKING: u64 = 3;
+    pub const ENDED: u64 = 4;
+    pub const QUEUED: u64 = 5;
+    pub const REFUSED: u64 = 6;
+    pub const HEALTH: u64 = 7;
+}
+
+impl<M: Memory> Table<M> {
+    #[inline(always)]
+    pub(super) fn record_event(
+        &self,
+        kind: u64,
+        at: Time,
+        subject: u64,
+        detail: u64,
+        reason: Option<Reason>,
+    ) {
+        let reason = reason.map_or(0, |reason| reason.code() as u64);
+        self.write_event(at, subject, detail, kind | reason << 16);
+    }
+
+    pub(super) fn record_resource_event(&self, kind: u64, at: Time, resource: u32, detail: u64) {
+        self.write_event(at, 0, detail, kind | (resource as u64) << 32);
+    }
+
+    #[inline(always)]
+    fn write_event(&self, at: Time, subject: u64, detail: u64, what: u64) {
+        let count = &self.header().event_count;
+        let ring = self.memory.events();
+        let record: &EventRecord = &ring[count.get() as usize & (ring.len() - 1)];
+        self.set(&record.at, at);
+        self.set(&record.subject, subject);
+        self.set(&record.detail, detail);
+        self.set(&record.what, what);
+        self.increment(count);
+    }
+
+    /// The number of the newest event.
+    pub fn last_event(&self) -> u64 {
+        self.header().event_count.get()
+    }
+
+    /// Appends the events after number `cursor` to `out`; how many of them were overwritten before they could be read.
+    pub fn events_since(&self, cursor: u64, out: &mut Vec<Event>) -> u64 {
+        let ring = self.memory.events();
+        let newest = self.last_event();
+        let oldest = newest.saturating_sub(ring.len() as u64);
+        let start = cursor.max(oldest);
+        for index in start..newest {
+            let record = &ring[index as usize & (ring.len() - 1)];
+            out.extend(self.read_event(index + 1, record));
+        }
+        start - cursor.min(start)
+    }
+
+    fn read_event(&self, number: u64, record: &EventRecord) -> Option<Event> {
+        let (subject, detail) = (record.subject.get(), record.detail.get());
+        let (lease, ticket) = (LeaseId(subject), TicketId(subject));
+        let packed = record.what.get();
+        let reason = Reason::from_code((packed >> 16) as u16);
+        let what = match packed & 0xff {
+            kind::GRANTED => {
+                What::Granted { lease, ticket: (detail != 0).then_some(TicketId(detail)) }
+            }
+            kind::RENEWED_LATE => What::RenewedLate { lease, until: detail },
+            kind::REVOKING => What::Revoking { lease, reason: reason?, until: detail },
+            kind::ENDED => What::Ended { lease, reason: reason?, held: detail },
+            kind::QUEUED => What::Queued { ticket },
+            kind::REFUSED => What::Refused { ticket, reason: reason?, waited: detail },
+            kind::HEALTH => What::Health {
+                resource: self.resource_name((packed >> 32) as u32),
+                health: match detail as i8 {
+                    1 => Health::Healthy,
+                    0 => Health::Draining,
+                    _ => Health::Failed,
+                },
+            },
+            _ => return None,
+        };
+        Some(Event { number, at: record.at.get(), what })
+    }
+}

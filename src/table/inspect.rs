@@ -1,0 +1,252 @@
+//! Looking at a table: everything is told in values that do not depend on the table any more.
+
+use super::layout::{flag, resource_flag};
+use super::lease::{priority_of, reason_of};
+use super::memory::Memory;
+use super::resource::health;
+use super::slot::Word;
+use super::ticket::effective_priority;
+use super::types::{Health, LeaseId, LeaseState, TicketId, TicketState, Time};
+use super::{Reason, Table, lease_state};
+
+/// Everything about one lease.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeaseInfo {
+    /// Its id, which is also its fencing token.
+    pub id: LeaseId,
+    /// What the table has recorded. By a clock that is ahead of the table it may be over already.
+    pub state: LeaseState,
+    /// Who holds or held it.
+    pub holder: String,
+    /// What it takes.
+    pub takes: Vec<Taken>,
+    /// Its own priority.
+    pub priority: i16,
+    /// When it was granted.
+    pub granted_at: Time,
+    /// While held: its end. Afterwards: when it ended.
+    pub end: Time,
+    /// Why it ended, or will end if a notice is running.
+    pub reason: Option<Reason>,
+    /// Who revoked it, if anybody in particular.
+    pub revoker: Option<String>,
+    /// The holder has been told that it will be revoked.
+    pub revoking: bool,
+    /// It is spare capacity.
+    pub spare: bool,
+    /// It may be preempted.
+    pub preemptible: bool,
+    /// Other shared leases may be beside it.
+    pub shared: bool,
+    /// The lease it hangs on.
+    pub parent: Option<LeaseId>,
+}
+
+/// What a lease takes of one resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    /// Name of the resource.
+    pub resource: String,
+    /// Slots of it.
+    pub slots: u32,
+    /// Memory of it in MiB.
+    pub memory: u32,
+}
+
+/// Everything about one waiting claim.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TicketInfo {
+    /// Its id.
+    pub id: TicketId,
+    /// Who waits.
+    pub holder: String,
+    /// Names of its candidates.
+    pub candidates: Vec<String>,
+    /// How many of them it needs.
+    pub count: u32,
+    /// Its effective priority.
+    pub priority: i16,
+    /// Since when it waits.
+    pub queued_at: Time,
+    /// Its place in line, from 1.
+    pub place: u32,
+}
+
+/// Everything about one resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ResourceInfo {
+    /// Its name.
+    pub name: String,
+    /// How many slots it has.
+    pub slots: u32,
+    /// How much memory it has, in MiB.
+    pub memory: u32,
+    /// Slots that are taken.
+    pub used_slots: u32,
+    /// Memory that is taken.
+    pub used_memory: u32,
+    /// Shared leases on it.
+    pub shared: u32,
+    /// How it is.
+    pub health: Health,
+    /// Declared, not just used.
+    pub declared: bool,
+}
+
+impl<M: Memory> Table<M> {
+    /// The state of a lease by a clock that shows `now`.
+    pub fn state(&self, id: LeaseId, now: Time) -> Option<LeaseState> {
+        lease_state(&*self.memory, id, now)
+    }
+
+    /// Everything about a lease that is held or remembered.
+    pub fn lease(&self, id: LeaseId) -> Option<LeaseInfo> {
+        self.known_lease(id).ok().map(|index| self.lease_info(index))
+    }
+
+    fn lease_info(&self, index: u32) -> LeaseInfo {
+        let record = self.lease_record(index);
+        let word = Word(record.slot.word.get());
+        let flags = record.flags.get();
+        let takes = self.holds_of(index).map(|hold| {
+            let record = self.hold_record(hold);
+            Taken {
+                resource: self.resource_name(record.resource.get()),
+                slots: record.slots.get(),
+                memory: record.memory.get(),
+            }
+        });
+        let extra = (flags & flag::EXTRA != 0).then(|| self.extra_record(index));
+        let revoker = extra.map_or(0, |extra| extra.revoker.get());
+        let parent = extra.map_or(0, |extra| extra.parent_id.get());
+        LeaseInfo {
+            id: LeaseId(record.slot.id.get()),
+            state: match (word.held(), word.revoked()) {
+                (true, _) => LeaseState::Held,
+                (false, true) => LeaseState::Revoked,
+                (false, false) => LeaseState::Expired,
+            },
+            holder: self.holder_name(record.holder.get()),
+            takes: takes.collect(),
+            priority: priority_of(record),
+            granted_at: record.granted_at.get(),
+            end: word.time(),
+            reason: reason_of(record),
+            revoker: (revoker != 0).then(|| self.name_text(revoker)),
+            revoking: word.held() && flags & flag::REVOKING != 0,
+            spare: flags & flag::SPARE != 0,
+            preemptible: flags & flag::PREEMPTIBLE != 0,
+            shared: flags & flag::SHARED != 0,
+            parent: (parent != 0).then_some(LeaseId(parent)),
+        }
+    }
+
+    pub(super) fn resource_name(&self, index: u32) -> String {
+        self.name_text(self.resource_record(index).name.get())
+    }
+
+    /// All held leases, oldest first.
+    pub fn leases(&self) -> Vec<LeaseInfo> {
+        let mut found: Vec<LeaseInfo> = (1..=self.header().leases.fresh.get())
+            .filter(|&index| {
+                let slot = &self.lease_record(index).slot;
+                slot.id.get() != 0 && Word(slot.word.get()).held()
+            })
+            .map(|index| self.lease_info(index))
+            .collect();
+        found.sort_by_key(|lease| lease.id);
+        found
+    }
+
+    /// All waiting tickets, in order.
+    pub fn tickets(&self) -> Vec<TicketInfo> {
+        let ids: Vec<TicketId> =
+            self.queue().map(|ticket| TicketId(self.ticket_record(ticket).id.get())).collect();
+        ids.into_iter().filter_map(|id| self.waiting_ticket(id)).collect()
+    }
+
+    /// Everything about a ticket that waits.
+    pub fn waiting_ticket(&self, id: TicketId) -> Option<TicketInfo> {
+        if self.ticket(id)? != TicketState::Waiting {
+            return None;
+        }
+        let record = self.ticket_record(self.ticket_index(id.0));
+        let candidates = self.candidates_of(record.line.get());
+        Some(TicketInfo {
+            id,
+            holder: self.holder_name(record.holder.get()),
+            candidates: candidates.map(|resource| self.resource_name(resource)).collect(),
+            count: record.count.get(),
+            priority: effective_priority(record),
+            queued_at: record.queued_at.get(),
+            place: self.place(id)?,
+        })
+    }
+
+    /// Everything about a resource.
+    pub fn resource(&self, name: &str) -> Option<ResourceInfo> {
+        let index = match self.find_name(name) {
+            0 => 0,
+            name => self.name_record(name).resource.get(),
+        };
+        if index == 0 {
+            return None;
+        }
+        let record = self.resource_record(index);
+        Some(ResourceInfo {
+            name: name.to_owned(),
+            slots: record.slots.get(),
+            memory: record.memory.get(),
+            used_slots: record.used_slots.get(),
+            used_memory: record.used_memory.get(),
+            shared: record.shared.get(),
+            health: health(record),
+            declared: record.flags.get() & resource_flag::DECLARED != 0,
+        })
+    }
+
+    /// The id of a declared resource.
+    pub fn resource_id(&self, name: &str) -> Option<super::ResourceId> {
+        let name = self.find_name(name);
+        let index = if name == 0 { 0 } else { self.name_record(name).resource.get() };
+        self.declared_resource(super::ResourceId(index)).ok().map(super::ResourceId)
+    }
+
+    /// The leases a holder holds, oldest first.
+    pub fn held_by(&self, holder: &str) -> Vec<LeaseId> {
+        let index = self.find_holder(holder);
+        if index == 0 {
+            return Vec::new();
+        }
+        let ids =
+            self.leases_of(index).map(|lease| LeaseId(self.lease_record(lease).slot.id.get()));
+        let mut ids: Vec<LeaseId> = ids.collect();
+        ids.sort_unstable();
+        ids
+    }
+
+    /// How many leases are held.
+    pub fn held(&self) -> u32 {
+        self.header().held.get()
+    }
+
+    /// How many claims wait.
+    pub fn waiting(&self) -> u32 {
+        self.header().waiting.get()
+    }
+
+    /// How many leases were ever granted.
+    pub fn granted(&self) -> u64 {
+        self.header().granted.get()
+    }
+
+    /// How many leases were ever revoked.
+    pub fn revocations(&self) -> u64 {
+        self.header().revocations.get()
+    }
+
+    /// How many leases ended, or claims were refused, for this reason.
+    pub fn count(&self, reason: Reason) -> u64 {
+        self.header().by_reason[reason.index()].get()
+    }
+}

@@ -1,0 +1,427 @@
+//! The life of a lease: granted, renewed, ended, remembered, forgotten.
+
+use super::event::kind;
+use super::layout::{Lease, flag};
+use super::list::Links;
+use super::memory::Memory;
+use super::resource::{Demand, Usage, usage};
+use super::slot::{Slot, Word, end_after, is_late};
+use super::types::{Error, FOREVER, LeaseId, LeaseState, Part, Time};
+use super::{Reason, Table};
+
+/// Everything that decides what a new lease is like, but for the resources.
+pub(super) struct Grant {
+    pub holder: u32,
+    pub worker: u32,
+    pub demand: Demand,
+    pub ttl: Time,
+    pub priority: i16,
+    /// `SPARE` and `PREEMPTIBLE`.
+    pub flags: u32,
+    pub grace: Time,
+    /// Record of the parent, or 0.
+    pub parent: u32,
+    /// Id and age of the ticket it comes from, or 0.
+    pub ticket: u64,
+    pub age: u64,
+}
+
+pub(super) fn holder_links<M: Memory>(table: &Table<M>, index: u32) -> Links<'_> {
+    let record = table.lease_record(index);
+    Links { next: &record.next, prev: &record.prev }
+}
+
+fn hold_links<M: Memory>(table: &Table<M>, index: u32) -> Links<'_> {
+    let record = table.hold_record(index);
+    Links { next: &record.next, prev: &record.prev }
+}
+
+impl<M: Memory> Table<M> {
+    #[inline(always)]
+    pub(super) fn lease_index(&self, id: u64) -> u32 {
+        (id & ((1 << self.lease_bits) - 1)) as u32
+    }
+
+    /// The record of a lease that is held or remembered.
+    #[inline(always)]
+    pub(super) fn known_lease(&self, id: LeaseId) -> Result<u32, Error> {
+        let index = self.lease_index(id.0);
+        match self.memory.leases().get(index as usize) {
+            Some(record) if id.0 != 0 && record.slot.id.get() == id.0 => Ok(index),
+            _ => Err(Error::UnknownLease),
+        }
+    }
+
+    /// The record of a lease that is held.
+    #[inline(always)]
+    pub(super) fn held_lease(&self, id: LeaseId) -> Result<u32, Error> {
+        let index = self.known_lease(id)?;
+        let record = self.lease_record(index);
+        let word = Word(record.slot.word.get());
+        if word.held() {
+            return Ok(index);
+        }
+        let state = if word.revoked() { LeaseState::Revoked } else { LeaseState::Expired };
+        Err(Error::NotHeld(state, reason_of(record).unwrap_or(Reason::Released)))
+    }
+
+    /// The holder at the root of the lease's chain.
+    #[inline(always)]
+    pub(super) fn worker_of(&self, lease: u32) -> u32 {
+        let record = self.lease_record(lease);
+        if record.flags.get() & flag::CHILD != 0 {
+            self.extra_record(lease).worker.get()
+        } else {
+            record.holder.get()
+        }
+    }
+
+    /// The leases of a worker: those of its own that are roots, and all that hang on them.
+    pub(super) fn each_lease_of_worker(&self, worker: u32, visit: &mut dyn FnMut(u32)) {
+        for lease in self.leases_of(worker) {
+            if self.lease_record(lease).flags.get() & flag::CHILD == 0 {
+                self.each_in_chain(lease, visit);
+            }
+        }
+    }
+
+    pub(super) fn leases_of(&self, holder: u32) -> impl Iterator<Item = u32> + '_ {
+        let first = self.holder_record(holder).leases.get();
+        self.walk(first, |t, i| t.lease_record(i).next.get())
+    }
+
+    pub(super) fn holds_of(&self, lease: u32) -> impl Iterator<Item = u32> + '_ {
+        let first = self.lease_record(lease).holds.get();
+        self.walk(first, |t, i| t.hold_record(i).next_of_lease.get())
+    }
+
+    /// The holds of held leases on a resource.
+    pub(super) fn holds_on(&self, resource: u32) -> impl Iterator<Item = u32> + '_ {
+        let first = self.resource_record(resource).holds.get();
+        self.walk(first, |t, i| t.hold_record(i).next.get())
+    }
+
+    /// What this hold takes.
+    pub(super) fn held_usage(&self, hold: u32) -> Usage {
+        let record = self.hold_record(hold);
+        let shared = self.lease_record(record.lease.get()).flags.get() & flag::SHARED != 0;
+        Usage { slots: record.slots.get(), memory: record.memory.get(), shared: shared as u32 }
+    }
+
+    /// Room for one more lease on `count` resources, after forgetting as much as that takes.
+    #[inline(always)]
+    pub(super) fn room_for_lease(&self, count: u32) -> Result<(), Error> {
+        let header = self.header();
+        if header.held.get() >= self.lease_limit {
+            return Err(Error::Full(Part::Leases));
+        }
+        while !self.has_room(&header.holds, self.memory.holds().len(), count) {
+            if header.ended_leases.len.get() == 0 {
+                return Err(Error::Full(Part::Holds));
+            }
+            let oldest = self.pop_ended_lease();
+            self.give(&header.leases, oldest, |t, i| &t.lease_record(i).next);
+        }
+        Ok(())
+    }
+
+    /// Makes the lease. There is room, and the picks fit.
+    #[inline(always)]
+    pub(super) fn grant(&self, now: Time, grant: &Grant, picks: &[u32]) -> u64 {
+        let header = self.header();
+        let index = self.take_lease_record();
+        let record = self.lease_record(index);
+        let mut end = end_after(now, grant.ttl);
+        let mut flags = grant.flags | grant.demand.flags();
+        if grant.parent != 0 {
+            end = end.min(Word(self.lease_record(grant.parent).slot.word.get()).time());
+        }
+        let locked = grant.parent != 0;
+        self.set(&record.slot.word, record.slot.next_word(end, locked));
+        self.set(&record.slot.ttl, grant.ttl);
+        self.set(&record.granted_at, now);
+        self.set(&record.holder, grant.holder);
+        self.set(&record.priority_reason, grant.priority as u16 as u32);
+        self.set(&record.holds, 0);
+        self.set(&record.hold_count, picks.len() as u32);
+        for &resource in picks.iter().rev() {
+            self.take_hold(index, resource, &grant.demand);
+        }
+        let holder = self.holder_record(grant.holder);
+        self.add(&holder.refs, 1);
+        self.push_front(&holder.leases, index, holder_links);
+        if grant.parent != 0 || grant.grace != 0 || grant.age != 0 {
+            flags |= flag::EXTRA;
+            self.clear_extra(index);
+            let extra = self.extra_record(index);
+            self.set(&extra.grace, grant.grace);
+            self.set(&extra.age, grant.age);
+            if grant.parent != 0 {
+                flags |= flag::CHILD;
+                self.set(&extra.worker, grant.worker);
+                self.hang_below(grant.parent, index);
+            }
+        }
+        self.set(&record.flags, flags);
+        if flags & (flag::SPARE | flag::PREEMPTIBLE) != 0 {
+            self.add(&header.takeable, 1);
+        }
+        self.count_worker(grant.worker, 1, 0);
+        self.add(&header.held, 1);
+        self.increment(&header.granted);
+        let id = self.next_number() << self.lease_bits | index as u64;
+        // Last: whoever reads this id without the lock finds everything in place.
+        self.set(&record.slot.id, id);
+        self.start_lease_timer(id, end);
+        self.record_event(kind::GRANTED, now, id, grant.ticket, None);
+        self.scratch.look_for_deadlocks.set(true);
+        id
+    }
+
+    /// A record for a new lease: a fresh one until enough ended ones are remembered.
+    #[inline(always)]
+    fn take_lease_record(&self) -> u32 {
+        let header = self.header();
+        if header.ended_leases.len.get() >= self.history {
+            return self.pop_ended_lease();
+        }
+        let len = self.memory.leases().len();
+        self.take(&header.leases, len, |t, i| &t.lease_record(i).next)
+    }
+
+    /// Forgets the lease that ended first.
+    #[inline(always)]
+    fn pop_ended_lease(&self) -> u32 {
+        let ended = &self.header().ended_leases;
+        let oldest = ended.head.get();
+        let record = self.lease_record(oldest);
+        self.set(&record.slot.id, 0);
+        self.set(&ended.head, record.next.get());
+        if record.next.get() == 0 {
+            self.set(&ended.tail, 0);
+        }
+        self.sub(&ended.len, 1);
+        let mut hold = record.holds.get();
+        while hold != 0 && !self.corrupt.get() {
+            let next = self.hold_record(hold).next_of_lease.get();
+            self.release_resource(self.hold_record(hold).resource.get());
+            self.give(&self.header().holds, hold, |t, i| &t.hold_record(i).next);
+            hold = next;
+        }
+        self.release_holder(record.holder.get());
+        if record.flags.get() & flag::EXTRA != 0 {
+            self.forget_revoker(oldest);
+        }
+        oldest
+    }
+
+    #[inline(always)]
+    fn take_hold(&self, lease: u32, resource: u32, demand: &Demand) {
+        let len = self.memory.holds().len();
+        let hold = self.take(&self.header().holds, len, |t, i| &t.hold_record(i).next);
+        let record = self.hold_record(hold);
+        let on = self.resource_record(resource);
+        let taken = Usage::of(on, demand);
+        self.set(&record.resource, resource);
+        self.set(&record.lease, lease);
+        self.set(&record.slots, taken.slots);
+        self.set(&record.memory, taken.memory);
+        self.set(&record.next_of_lease, self.lease_record(lease).holds.get());
+        self.set(&self.lease_record(lease).holds, hold);
+        self.push_front(&on.holds, hold, hold_links);
+        self.add(&on.refs, 1);
+        self.set_usage(resource, usage(on).plus(taken));
+    }
+
+    /// Replaces the word of a held lease. Renewals without the lock may interfere; then `next` is asked again.
+    pub(super) fn change_word(
+        &self,
+        slot: &Slot,
+        mut next: impl FnMut(Word) -> Option<u64>,
+    ) -> Option<Word> {
+        loop {
+            let word = Word(slot.word.get());
+            let new = next(word)?;
+            self.memory.before_write(super::cell::Cell::touched(&slot.word));
+            if slot.word.swap_if(word.0, new).is_ok() {
+                return Some(word);
+            }
+        }
+    }
+
+    /// Moves the end of a lease to `now + ttl`; the new end.
+    pub fn renew(&self, now: Time, id: LeaseId, ttl: Option<Time>) -> Result<Time, Error> {
+        match ttl {
+            Some(0) => return Err(Error::ZeroTtl),
+            Some(ttl) if ttl > FOREVER => return Err(Error::TimeTooLarge),
+            _ => {}
+        }
+        self.enter(now)?;
+        let index = self.held_lease(id)?;
+        let record = self.lease_record(index);
+        let old_ttl = record.slot.ttl.get();
+        if let Some(ttl) = ttl {
+            self.set(&record.slot.ttl, ttl);
+        }
+        let wanted = end_after(now, ttl.unwrap_or(old_ttl));
+        let limit = self.parent_end(index);
+        let (notice_end, revoking) = self.notice(index);
+        let mut end = 0;
+        let old = self.change_word(&record.slot, |word| {
+            let own = if word.ends_revoked() { FOREVER } else { word.time() };
+            let new = wanted.min(limit).max(own);
+            end = new.min(notice_end);
+            let locked = revoking || record.flags.get() & flag::CHILD != 0;
+            Some(word.with_end(end, notice_end <= new && revoking, locked).0)
+        });
+        let old_end = old.map_or(end, Word::time);
+        if is_late(now, old_end, old_ttl) {
+            self.record_event(kind::RENEWED_LATE, now, id.0, end, None);
+        }
+        if record.timer.get() == 0 {
+            self.move_lease_timer(id.0, end);
+        }
+        self.leave(end)
+    }
+
+    /// The holder gives the lease back.
+    pub fn release(&self, now: Time, id: LeaseId) -> Result<(), Error> {
+        self.end(now, id, Reason::Released)
+    }
+
+    /// Ends a lease for a reason that is not a revocation: how homes tell that a holder died.
+    #[inline(always)]
+    pub fn end(&self, now: Time, id: LeaseId, reason: Reason) -> Result<(), Error> {
+        if reason.class() != super::ReasonClass::Ended {
+            return Err(Error::NotARevocation(reason));
+        }
+        self.enter(now)?;
+        let index = self.held_lease(id)?;
+        self.end_lease(index, now, reason);
+        self.settle(now);
+        self.leave(())
+    }
+
+    /// Ends a lease whose time has come: expired, or revoked if a notice ran out.
+    pub(super) fn end_by_time(&self, index: u32, now: Time) {
+        let record = self.lease_record(index);
+        let changed = self.change_word(&record.slot, |word| {
+            let over = word.held() && word.time() <= now;
+            over.then(|| Slot::ended_word(word, word.time(), word.ends_revoked()))
+        });
+        match changed {
+            Some(word) => {
+                let reason = match reason_of(record) {
+                    Some(reason) if word.ends_revoked() => reason,
+                    _ => Reason::TimedOut,
+                };
+                self.finish_end(index, word.time(), reason);
+            }
+            // Renewed in the last moment.
+            None => {
+                let end = Word(record.slot.word.get()).time();
+                self.move_lease_timer(record.slot.id.get(), end);
+            }
+        }
+    }
+
+    /// Ends a held lease now.
+    #[inline(always)]
+    pub(super) fn end_lease(&self, index: u32, at: Time, reason: Reason) {
+        let slot = &self.lease_record(index).slot;
+        let changed = self.change_word(slot, |word| {
+            word.held().then(|| Slot::ended_word(word, at, reason.is_revocation()))
+        });
+        if changed.is_some() {
+            self.finish_end(index, at, reason);
+        }
+    }
+
+    /// The word says that the lease is over: what follows from that.
+    #[inline(always)]
+    fn finish_end(&self, index: u32, at: Time, reason: Reason) {
+        let header = self.header();
+        let record = self.lease_record(index);
+        let id = record.slot.id.get();
+        let flags = record.flags.get();
+        let worker = self.worker_of(index);
+        if flags & flag::EXTRA != 0 {
+            self.end_children(index, at, reason);
+        }
+        self.stop_lease_timer(id);
+        self.unlink(&self.holder_record(record.holder.get()).leases, None, index, holder_links);
+        for hold in self.holds_of(index) {
+            let resource = self.hold_record(hold).resource.get();
+            let on = self.resource_record(resource);
+            self.set_usage(resource, usage(on).minus(self.held_usage(hold)));
+            self.unlink(&on.holds, None, hold, hold_links);
+            if on.members.get() != 0 {
+                self.mark_lines_of(resource);
+            }
+        }
+        if flags & (flag::SPARE | flag::PREEMPTIBLE) != 0 && flags & flag::REVOKING == 0 {
+            self.sub(&header.takeable, 1);
+        }
+        self.set_reason(record, reason);
+        self.count_worker(worker, -1, 0);
+        self.sub(&header.held, 1);
+        self.increment(&header.by_reason[reason.index()]);
+        if reason.is_revocation() {
+            self.increment(&header.revocations);
+        }
+        let held_for = at - record.granted_at.get();
+        self.record_event(kind::ENDED, at, id, held_for, Some(reason));
+        self.remember_lease(index);
+        if header.waiting_children.get() != 0 {
+            self.refuse_children_of(id, at);
+        }
+    }
+
+    /// Puts an ended lease behind those that ended before it.
+    #[inline(always)]
+    fn remember_lease(&self, index: u32) {
+        let ended = &self.header().ended_leases;
+        self.set(&self.lease_record(index).next, 0);
+        match ended.tail.get() {
+            0 => self.set(&ended.head, index),
+            tail => self.set(&self.lease_record(tail).next, index),
+        }
+        self.set(&ended.tail, index);
+        self.add(&ended.len, 1);
+    }
+
+    #[inline(always)]
+    pub(super) fn set_reason(&self, record: &Lease, reason: Reason) {
+        let priority = record.priority_reason.get() & 0xffff;
+        self.set(&record.priority_reason, priority | (reason.code() as u32) << 16);
+    }
+
+    /// Keeps count of what a worker holds and waits for.
+    #[inline(always)]
+    pub(super) fn count_worker(&self, worker: u32, holding: i32, waiting: i32) {
+        let record = self.holder_record(worker);
+        let both = |h: u32, w: u32| (h != 0 && w != 0) as u32;
+        let before = both(record.holding.get(), record.waiting.get());
+        if holding != 0 {
+            self.add(&record.holding, holding as u32);
+        }
+        if waiting != 0 {
+            self.add(&record.waiting, waiting as u32);
+        }
+        let after = both(record.holding.get(), record.waiting.get());
+        if before != after {
+            let entangled = &self.header().entangled;
+            self.set(entangled, entangled.get() + after - before);
+        }
+    }
+}
+
+#[inline(always)]
+pub(super) fn priority_of(record: &Lease) -> i16 {
+    record.priority_reason.get() as u16 as i16
+}
+
+#[inline(always)]
+pub(super) fn reason_of(record: &Lease) -> Option<Reason> {
+    Reason::from_code((record.priority_reason.get() >> 16) as u16)
+}

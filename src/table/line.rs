@@ -1,0 +1,144 @@
+//! Lines: all tickets with the same candidates stand in one line, so that a thousand claims for
+//! "any of these" cost one list of candidates, and a release looks at the heads of a few lines.
+
+use super::Table;
+use super::layout::flag;
+use super::list::Links;
+use super::memory::Memory;
+use super::types::{Error, Part};
+
+fn member_links<M: Memory>(table: &Table<M>, index: u32) -> Links<'_> {
+    let record = table.member_record(index);
+    Links { next: &record.next, prev: &record.prev }
+}
+
+pub(super) fn line_links<M: Memory>(table: &Table<M>, index: u32) -> Links<'_> {
+    let record = table.ticket_record(index);
+    Links { next: &record.next_in_line, prev: &record.prev_in_line }
+}
+
+impl<M: Memory> Table<M> {
+    /// The candidates of a line, in the claims' order.
+    pub(super) fn candidates_of(&self, line: u32) -> impl Iterator<Item = u32> + '_ {
+        let first = self.line_record(line).members.get();
+        self.walk(first, |t, i| t.member_record(i).next_of_line.get())
+            .map(|member| self.member_record(member).resource.get())
+    }
+
+    /// The lines that have this resource as a candidate.
+    pub(super) fn lines_of(&self, resource: u32) -> impl Iterator<Item = u32> + '_ {
+        let first = self.resource_record(resource).members.get();
+        self.walk(first, |t, i| t.member_record(i).next.get())
+            .map(|member| self.member_record(member).line.get())
+    }
+
+    /// The tickets of a line, in order.
+    pub(super) fn tickets_in(&self, line: u32) -> impl Iterator<Item = u32> + '_ {
+        let first = self.line_record(line).head.get();
+        self.walk(first, |t, i| t.ticket_record(i).next_in_line.get())
+    }
+
+    /// The line for these candidates, made if need be.
+    pub(super) fn line_for(&self, candidates: &[u32]) -> Result<u32, Error> {
+        let same = |&line: &u32| {
+            self.line_record(line).member_count.get() as usize == candidates.len()
+                && self.candidates_of(line).eq(candidates.iter().copied())
+        };
+        if let Some(line) = self.lines_of(candidates[0]).find(same) {
+            return Ok(line);
+        }
+        let header = self.header();
+        let (lines, members) = (self.memory.lines().len(), self.memory.members().len());
+        if !self.has_room(&header.lines, lines, 1) {
+            return Err(Error::Full(Part::Tickets));
+        }
+        if !self.has_room(&header.members, members, candidates.len() as u32) {
+            return Err(Error::Full(Part::Candidates));
+        }
+        let line = self.take(&header.lines, lines, |t, i| &t.line_record(i).next);
+        let record = self.line_record(line);
+        self.set(&record.head, 0);
+        self.set(&record.tail, 0);
+        self.set(&record.members, 0);
+        self.set(&record.member_count, candidates.len() as u32);
+        for &resource in candidates.iter().rev() {
+            let member = self.take(&header.members, members, |t, i| &t.member_record(i).next);
+            let on = self.resource_record(resource);
+            let new = self.member_record(member);
+            self.set(&new.line, line);
+            self.set(&new.resource, resource);
+            self.set(&new.next_of_line, record.members.get());
+            self.set(&record.members, member);
+            self.push_front(&on.members, member, member_links);
+            self.add(&on.refs, 1);
+        }
+        Ok(line)
+    }
+
+    /// Takes a ticket out of its line; a line without tickets is given back.
+    pub(super) fn leave_line(&self, ticket: u32) {
+        let line = self.ticket_record(ticket).line.get();
+        let record = self.line_record(line);
+        self.unlink(&record.head, Some(&record.tail), ticket, line_links);
+        // Whoever stood behind it, in this line or in one that shares a candidate, may go now.
+        for resource in self.candidates_of(line) {
+            self.mark_lines_of(resource);
+        }
+        if record.head.get() != 0 {
+            return;
+        }
+        let mut member = record.members.get();
+        while member != 0 && !self.corrupt.get() {
+            let own = self.member_record(member);
+            let (next, resource) = (own.next_of_line.get(), own.resource.get());
+            self.unlink(&self.resource_record(resource).members, None, member, member_links);
+            self.give(&self.header().members, member, |t, i| &t.member_record(i).next);
+            self.release_resource(resource);
+            member = next;
+        }
+        self.set(&record.members, 0);
+        self.give(&self.header().lines, line, |t, i| &t.line_record(i).next);
+    }
+
+    /// This line is to be looked at when the table settles.
+    pub(super) fn mark_dirty(&self, line: u32) {
+        if let Some(mark) = self.scratch.dirty_line.get(line as usize)
+            && !mark.replace(true)
+        {
+            self.scratch.dirty.push(line);
+        }
+    }
+
+    pub(super) fn mark_lines_of(&self, resource: u32) {
+        for line in self.lines_of(resource) {
+            self.mark_dirty(line);
+        }
+    }
+
+    /// The first ticket of a line that can be granted now, or 0.
+    pub(super) fn grantable_in(&self, line: u32) -> u32 {
+        let overtakers = self.header().overtakers.get() != 0;
+        for ticket in self.tickets_in(line) {
+            if self.is_grantable(ticket) {
+                return ticket;
+            }
+            // Behind a ticket that is not shared everybody in this line waits for it.
+            if !self.has_flag(ticket, flag::SHARED) && !overtakers {
+                return 0;
+            }
+        }
+        0
+    }
+
+    fn is_grantable(&self, ticket: u32) -> bool {
+        let record = self.ticket_record(ticket);
+        let demand = self.demand_of(ticket);
+        let count = record.count.get() as usize;
+        let fitting = self
+            .candidates_of(record.line.get())
+            .filter(|&resource| self.fits(resource, &demand))
+            .take(count)
+            .count();
+        fitting == count && (self.has_flag(ticket, flag::OVERTAKE) || !self.must_wait(ticket))
+    }
+}

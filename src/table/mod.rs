@@ -1,0 +1,273 @@
+//! The lease table: a pure state machine.
+//!
+//! `command + now -> answer + events`. It has no clock, no lock, no thread, no I/O, no randomness, and it allocates nothing
+//! once it is built (queries that return lists allocate those lists). `docs/rules.md` says what it decides.
+//!
+//! A table works on memory that a *home* provides ([`Memory`]), changes it only through [`Memory::before_write`],
+//! and leaves it to the home to let only one command run at a time. Methods take `&self` because all cells are atomic;
+//! a `Table` is not `Sync`, so two commands cannot run on it at once.
+
+mod arena;
+mod candidates;
+pub mod cell;
+mod chain;
+mod claim;
+mod deadlock;
+mod event;
+mod inspect;
+pub mod layout;
+mod lease;
+mod line;
+mod list;
+pub mod memory;
+mod names;
+mod priority;
+mod queue;
+mod reason;
+mod reduce;
+mod resource;
+mod revoke;
+pub(crate) mod scratch;
+mod settle;
+pub(crate) mod slot;
+mod takeback;
+mod ticket;
+mod timers;
+mod types;
+mod verify;
+mod want;
+
+use std::cell::Cell as PlainCell;
+use std::sync::Arc;
+
+pub use deadlock::{Deadlock, Wait};
+pub use event::{Event, What};
+pub use inspect::{LeaseInfo, ResourceInfo, Taken, TicketInfo};
+pub use layout::{Limits, Sizes};
+pub use memory::Memory;
+pub use reason::{Reason, ReasonClass};
+pub use ticket::ticket_state;
+pub use types::*;
+
+use cell::Cell;
+use layout::*;
+use scratch::Scratch;
+
+/// How a table is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Settings {
+    /// How much fits into it.
+    pub limits: Limits,
+    /// Ids start above this. A home with a clock derives it from the wall clock
+    /// ([`first_sequence`]), so that ids keep growing when a table is made anew.
+    pub first_sequence: u64,
+    /// Every holder is taken to want the resource that bears its own name.
+    pub implied_wants: bool,
+    /// What to do about deadlocks.
+    pub deadlocks: DeadlockPolicy,
+}
+
+/// The lease table over some memory.
+#[derive(Debug)]
+pub struct Table<M: Memory> {
+    memory: Arc<M>,
+    /// Low bits of an id that name its record.
+    lease_bits: u32,
+    ticket_bits: u32,
+    lease_limit: u32,
+    ticket_limit: u32,
+    history: u32,
+    /// More steps than any list has.
+    longest: u32,
+    corrupt: PlainCell<bool>,
+    scratch: Scratch,
+}
+
+impl<M: Memory> Table<M> {
+    /// Works on memory that is zeroed, or that a table of the same limits has left.
+    pub fn new(memory: Arc<M>, settings: Settings) -> Self {
+        let limits = settings.limits.clamped();
+        let sizes = limits.sizes();
+        let table = Table {
+            lease_bits: index_bits(sizes.leases),
+            ticket_bits: index_bits(sizes.tickets),
+            lease_limit: limits.leases,
+            ticket_limit: limits.tickets,
+            history: limits.history,
+            longest: sizes.names.max(sizes.holds).max(sizes.members) as u32,
+            corrupt: PlainCell::new(false),
+            scratch: Scratch::new(&sizes),
+            memory,
+        };
+        let header = table.header();
+        if header.sequence.get() == 0 {
+            let mut flags = 0;
+            if settings.implied_wants {
+                flags |= setting::IMPLIED_WANTS;
+            }
+            if settings.deadlocks == DeadlockPolicy::Break {
+                flags |= setting::BREAK_DEADLOCKS;
+            }
+            table.set(&header.settings, flags);
+            table.set(&header.next_due, FOREVER);
+            table.set(&header.sequence, settings.first_sequence.max(1));
+        }
+        table
+    }
+
+    /// The memory, for readers that do not take the lock.
+    pub fn memory(&self) -> &Arc<M> {
+        &self.memory
+    }
+
+    /// The time up to which the table has been brought.
+    pub fn now(&self) -> Time {
+        self.header().now.get()
+    }
+
+    /// Nothing happens by time alone before this time.
+    pub fn next_due(&self) -> Time {
+        self.header().next_due.get()
+    }
+
+    /// Brings the table up to `now`.
+    pub fn advance(&self, now: Time) -> Result<(), Error> {
+        self.enter(now)?;
+        self.leave(())
+    }
+
+    /// The beginning of every command: time moves on, and what it brings happens.
+    #[inline(always)]
+    fn enter(&self, now: Time) -> Result<(), Error> {
+        if now >= FOREVER {
+            return Err(Error::TimeTooLarge);
+        }
+        let header = self.header();
+        if now < header.now.get() {
+            return Err(Error::TimeBackwards);
+        }
+        self.set(&header.now, now);
+        if now >= header.next_due.get() {
+            self.run_timers(now);
+        }
+        Ok(())
+    }
+
+    /// The end of every command: an answer, unless the memory turned out to make no sense.
+    #[inline(always)]
+    fn leave<T>(&self, answer: T) -> Result<T, Error> {
+        if self.corrupt.get() { Err(Error::Corrupt) } else { Ok(answer) }
+    }
+
+    #[inline(always)]
+    fn header(&self) -> &Header {
+        self.memory.header()
+    }
+
+    #[inline(always)]
+    fn set<C: Cell>(&self, cell: &C, value: C::Value) {
+        self.memory.set(cell, value);
+    }
+
+    #[inline(always)]
+    fn add(&self, cell: &cell::Cell32, n: u32) {
+        self.set(cell, cell.get().wrapping_add(n));
+    }
+
+    #[inline(always)]
+    fn sub(&self, cell: &cell::Cell32, n: u32) {
+        self.set(cell, cell.get().wrapping_sub(n));
+    }
+
+    #[inline(always)]
+    fn increment(&self, cell: &cell::Cell64) {
+        self.set(cell, cell.get().wrapping_add(1));
+    }
+
+    /// The next number for a claim or a lease.
+    #[inline(always)]
+    fn next_number(&self) -> u64 {
+        let cell = &self.header().sequence;
+        let next = cell.get() + 1;
+        self.set(cell, next);
+        next
+    }
+
+    fn setting(&self, bit: u32) -> bool {
+        self.header().settings.get() & bit != 0
+    }
+
+    #[cold]
+    fn mark_corrupt(&self) {
+        self.corrupt.set(true);
+    }
+}
+
+/// Records by index. An index outside its array can only come from damaged memory; it marks the table corrupt
+/// and yields record 0, which no list contains, so that reading and writing it is harmless.
+macro_rules! records {
+    ($($name:ident, $array:ident: $type:ty;)*) => {
+        impl<M: Memory> Table<M> {
+            $(#[inline(always)]
+            fn $name(&self, index: u32) -> &$type {
+                let array = self.memory.$array();
+                match array.get(index as usize) {
+                    Some(record) => record,
+                    None => {
+                        self.mark_corrupt();
+                        &array[0]
+                    }
+                }
+            })*
+        }
+    };
+}
+
+records! {
+    name_record, names: Name;
+    resource_record, resources: Resource;
+    holder_record, holders: Holder;
+    lease_record, leases: Lease;
+    extra_record, lease_extras: LeaseExtra;
+    hold_record, holds: Hold;
+    ticket_record, tickets: Ticket;
+    line_record, lines: Line;
+    member_record, members: Member;
+    want_record, wants: Want;
+    timer_record, timers: Timer;
+}
+
+/// Bits needed for an index below `len`.
+fn index_bits(len: usize) -> u32 {
+    usize::BITS - (len - 1).leading_zeros()
+}
+
+/// Where ids of a table start that is made at `unix_seconds`: far enough above the ids of an
+/// earlier table with the same limits, as long as that one granted fewer than
+/// `2^(31 - bits)` leases per second on average (with the default limits: a quarter of a million).
+/// Ids stay below 2^63 until the year 2106.
+pub fn first_sequence(limits: Limits, unix_seconds: u64) -> u64 {
+    let bits = index_bits(limits.sizes().leases).max(index_bits(limits.sizes().tickets));
+    unix_seconds << (31 - bits.min(31))
+}
+
+/// The state of a lease at `now`, read from a table's memory without its lock.
+#[inline(always)]
+pub fn lease_state<M: Memory>(memory: &M, id: LeaseId, now: Time) -> Option<LeaseState> {
+    let leases = memory.leases();
+    let bits = index_bits(leases.len());
+    let index = (id.0 & ((1 << bits) - 1)) as usize;
+    leases.get(index)?.slot.state(id.0, now)
+}
+
+/// Renews a plain lease without the table's lock, and tells its new end; `None` if the table must decide.
+#[inline(always)]
+pub fn renew_quickly<M: Memory>(memory: &M, id: LeaseId, now: Time) -> Option<Time> {
+    let leases = memory.leases();
+    let bits = index_bits(leases.len());
+    let index = (id.0 & ((1 << bits) - 1)) as usize;
+    match leases.get(index)?.slot.renew(id.0, now) {
+        slot::QuickRenewal::Until(end) => Some(end),
+        slot::QuickRenewal::AskTable => None,
+    }
+}

@@ -1,0 +1,222 @@
+//! Names are stored once and found by hash. A name knows the resource and the holder that bear it.
+
+use super::memory::Memory;
+use super::types::{Error, MAX_NAME, Part};
+use super::{Name, Table};
+
+const PIECE: usize = 32;
+
+/// The 8 bytes of `text` at `at`, padded with zeros.
+#[inline(always)]
+fn word_at(text: &[u8], at: usize) -> u64 {
+    let rest = &text[at.min(text.len())..];
+    let mut bytes = [0u8; 8];
+    match rest.first_chunk::<8>() {
+        Some(chunk) => bytes = *chunk,
+        None => bytes[..rest.len()].copy_from_slice(rest),
+    }
+    u64::from_le_bytes(bytes)
+}
+
+#[inline(always)]
+fn hash_of(text: &[u8]) -> u32 {
+    const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mut hash = (text.len() as u64).wrapping_mul(ODD);
+    for at in (0..text.len()).step_by(8) {
+        hash = (hash.rotate_left(23) ^ word_at(text, at)).wrapping_mul(ODD);
+    }
+    (hash >> 32) as u32 ^ (hash as u32).rotate_left(9)
+}
+
+pub(super) fn check_name(name: &str) -> Result<(), Error> {
+    match name.len() {
+        0 => Err(Error::EmptyName),
+        n if n > MAX_NAME => Err(Error::NameTooLong),
+        _ => Ok(()),
+    }
+}
+
+fn pieces(len: usize) -> u32 {
+    len.div_ceil(PIECE).max(1) as u32
+}
+
+impl<M: Memory> Table<M> {
+    #[inline(always)]
+    fn bucket(&self, hash: u32) -> &super::cell::Cell32 {
+        let buckets = self.memory.buckets();
+        &buckets[hash as usize & (buckets.len() - 1)]
+    }
+
+    /// The name's record, or 0.
+    #[inline(always)]
+    pub(super) fn find_name(&self, name: &str) -> u32 {
+        let text = name.as_bytes();
+        let hash = hash_of(text);
+        self.walk(self.bucket(hash).get(), |t, i| t.name_record(i).next.get())
+            .find(|&i| {
+                let record = self.name_record(i);
+                record.hash.get() == hash
+                    && record.len.get() as usize == text.len()
+                    && self.name_equals(i, text)
+            })
+            .unwrap_or(0)
+    }
+
+    #[inline(always)]
+    fn name_equals(&self, first: u32, text: &[u8]) -> bool {
+        let (mut index, mut at) = (first, 0);
+        loop {
+            let record = self.name_record(index);
+            for (i, cell) in record.text.iter().enumerate() {
+                if cell.get() != word_at(text, at + 8 * i) {
+                    return false;
+                }
+            }
+            at += PIECE;
+            if at >= text.len() {
+                return true;
+            }
+            index = record.more.get();
+        }
+    }
+
+    /// Room for a name of this length?
+    pub(super) fn room_for_name(&self, name: &str) -> Result<(), Error> {
+        let arena = &self.header().names;
+        if self.has_room(arena, self.memory.names().len(), pieces(name.len())) {
+            Ok(())
+        } else {
+            Err(Error::Full(Part::Names))
+        }
+    }
+
+    fn take_name_record(&self) -> u32 {
+        let len = self.memory.names().len();
+        self.take(&self.header().names, len, |t, i| &t.name_record(i).next)
+    }
+
+    /// Stores a name that is not there yet. There is room.
+    pub(super) fn store_name(&self, name: &str) -> u32 {
+        let text = name.as_bytes();
+        let first = self.take_name_record();
+        let mut index = first;
+        for at in (0..text.len()).step_by(PIECE) {
+            if at > 0 {
+                let more = self.take_name_record();
+                self.set(&self.name_record(index).more, more);
+                index = more;
+            }
+            let record = self.name_record(index);
+            for (i, cell) in record.text.iter().enumerate() {
+                self.set(cell, word_at(text, at + 8 * i));
+            }
+            self.set(&record.more, 0);
+        }
+        let hash = hash_of(text);
+        let record = self.name_record(first);
+        let bucket = self.bucket(hash);
+        self.set(&record.hash, hash);
+        self.set(&record.len, text.len() as u32);
+        self.set(&record.next, bucket.get());
+        self.set(bucket, first);
+        first
+    }
+
+    /// Forgets a name that nothing bears any more.
+    pub(super) fn drop_name_if_unused(&self, index: u32) {
+        let record = self.name_record(index);
+        if record.resource.get() != 0 || record.holder.get() != 0 || record.revokers.get() != 0 {
+            return;
+        }
+        let bucket = self.bucket(record.hash.get());
+        if bucket.get() == index {
+            self.set(bucket, record.next.get());
+        } else {
+            let before = self
+                .walk(bucket.get(), |t, i| t.name_record(i).next.get())
+                .find(|&i| self.name_record(i).next.get() == index);
+            match before {
+                Some(before) => self.set(&self.name_record(before).next, record.next.get()),
+                None => self.mark_corrupt(),
+            }
+        }
+        let mut piece = index;
+        while piece != 0 && !self.corrupt.get() {
+            let more = self.name_record(piece).more.get();
+            self.give(&self.header().names, piece, |t, i| &t.name_record(i).next);
+            piece = more;
+        }
+    }
+
+    /// The name as text.
+    pub(super) fn name_text(&self, index: u32) -> String {
+        let len = (self.name_record(index).len.get() as usize).min(MAX_NAME);
+        let mut bytes = Vec::with_capacity(len + PIECE);
+        let mut piece: &Name = self.name_record(index);
+        while bytes.len() < len {
+            for cell in &piece.text {
+                bytes.extend_from_slice(&cell.get().to_le_bytes());
+            }
+            piece = self.name_record(piece.more.get());
+        }
+        bytes.truncate(len);
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// The holder's record, or 0.
+    #[inline(always)]
+    pub(super) fn find_holder(&self, name: &str) -> u32 {
+        match self.find_name(name) {
+            0 => 0,
+            found => self.name_record(found).holder.get(),
+        }
+    }
+
+    /// The holder of this name, made if need be. It has no reference yet: `release_holder` drops it again.
+    #[inline(always)]
+    pub(super) fn intern_holder(&self, name: &str) -> Result<u32, Error> {
+        let mut named = self.find_name(name);
+        if named != 0 {
+            let holder = self.name_record(named).holder.get();
+            if holder != 0 {
+                return Ok(holder);
+            }
+        }
+        let len = self.memory.holders().len();
+        if !self.has_room(&self.header().holders, len, 1) {
+            return Err(Error::Full(Part::Holders));
+        }
+        if named == 0 {
+            self.room_for_name(name)?;
+            named = self.store_name(name);
+        }
+        let holder = self.take(&self.header().holders, len, |t, i| &t.holder_record(i).leases);
+        let record = self.holder_record(holder);
+        self.set(&record.name, named);
+        self.set(&record.credit, 0);
+        self.set(&self.name_record(named).holder, holder);
+        Ok(holder)
+    }
+
+    /// One reference less; a holder nobody refers to is forgotten.
+    #[inline(always)]
+    pub(super) fn release_holder(&self, holder: u32) {
+        self.sub(&self.holder_record(holder).refs, 1);
+        self.drop_holder_if_unused(holder);
+    }
+
+    #[inline(always)]
+    pub(super) fn drop_holder_if_unused(&self, holder: u32) {
+        let record = self.holder_record(holder);
+        if record.refs.get() == 0 {
+            let named = record.name.get();
+            self.set(&self.name_record(named).holder, 0);
+            self.give(&self.header().holders, holder, |t, i| &t.holder_record(i).leases);
+            self.drop_name_if_unused(named);
+        }
+    }
+
+    pub(super) fn holder_name(&self, holder: u32) -> String {
+        self.name_text(self.holder_record(holder).name.get())
+    }
+}

@@ -1,0 +1,160 @@
+//! The order of tickets.
+
+use super::Table;
+use super::layout::flag;
+use super::line::line_links;
+use super::list::Links;
+use super::memory::Memory;
+use super::ticket::{NewTicket, Rank, effective_priority, own_priority};
+use super::types::{TicketId, TicketState, Time};
+
+fn queue_links<M: Memory>(table: &Table<M>, index: u32) -> Links<'_> {
+    let record = table.ticket_record(index);
+    Links { next: &record.next, prev: &record.prev }
+}
+
+impl<M: Memory> Table<M> {
+    /// All waiting tickets, in order.
+    pub(super) fn queue(&self) -> impl Iterator<Item = u32> + '_ {
+        self.walk(self.header().queue_head.get(), |t, i| t.ticket_record(i).next.get())
+    }
+
+    /// Puts a ticket where its rank belongs, in the queue and in its line.
+    pub(super) fn insert_in_order(&self, ticket: u32) {
+        let rank = self.rank(ticket);
+        let record = self.ticket_record(ticket);
+        let line = self.line_record(record.line.get());
+        let header = self.header();
+        let before = |last: u32, prev: fn(&Self, u32) -> u32| {
+            self.walk(last, prev).find(|&other| self.rank(other) < rank).unwrap_or(0)
+        };
+        let queue = (&header.queue_head, &header.queue_tail);
+        let in_queue = before(queue.1.get(), |t, i| t.ticket_record(i).prev.get());
+        self.insert_after(queue, in_queue, ticket, queue_links);
+        let in_line = before(line.tail.get(), |t, i| t.ticket_record(i).prev_in_line.get());
+        self.insert_after((&line.head, &line.tail), in_line, ticket, line_links);
+    }
+
+    /// Gives a ticket another effective priority, and the place that goes with it.
+    pub(super) fn move_to_priority(&self, ticket: u32, effective: i16) {
+        let record = self.ticket_record(ticket);
+        let header = self.header();
+        let line = self.line_record(record.line.get());
+        let own = own_priority(record);
+        let was_raised = effective_priority(record) != own;
+        match (was_raised, effective != own) {
+            (false, true) => self.add(&header.raised, 1),
+            (true, false) => self.sub(&header.raised, 1),
+            _ => {}
+        }
+        self.unlink(&header.queue_head, Some(&header.queue_tail), ticket, queue_links);
+        self.unlink(&line.head, Some(&line.tail), ticket, line_links);
+        self.set_priorities(ticket, own, effective);
+        self.insert_in_order(ticket);
+        for resource in self.candidates_of(record.line.get()) {
+            self.mark_lines_of(resource);
+        }
+        self.scratch.look_for_deadlocks.set(true);
+    }
+
+    /// Takes a ticket out of the queue and out of all counts of waiting tickets; it stays in its line.
+    pub(super) fn leave_queue(&self, ticket: u32) {
+        let header = self.header();
+        let record = self.ticket_record(ticket);
+        let flags = record.flags.get();
+        self.unlink(&header.queue_head, Some(&header.queue_tail), ticket, queue_links);
+        self.stop_ticket_timer(record.id.get());
+        self.sub(&header.waiting, 1);
+        if flags & flag::SPARE == 0 {
+            self.sub(&header.waiting_not_spare, 1);
+        }
+        if flags & flag::CHILD != 0 {
+            self.sub(&header.waiting_children, 1);
+        }
+        if flags & flag::OVERTAKE != 0 {
+            self.sub(&header.overtakers, 1);
+        }
+        if effective_priority(record) != own_priority(record) {
+            self.sub(&header.raised, 1);
+        }
+        self.count_worker(record.worker.get(), 0, -1);
+    }
+
+    /// The tickets that stand before `rank` and conflict with a claim that has this candidate; one that shares
+    /// several candidates comes several times.
+    fn earlier_conflicts(
+        &self,
+        resource: u32,
+        rank: Rank,
+        shared: bool,
+    ) -> impl Iterator<Item = u32> + '_ {
+        self.lines_of(resource).flat_map(move |line| {
+            self.tickets_in(line)
+                .take_while(move |&ticket| self.rank(ticket) < rank)
+                .filter(move |&ticket| !(shared && self.has_flag(ticket, flag::SHARED)))
+        })
+    }
+
+    /// Does an earlier conflicting ticket wait?
+    pub(super) fn must_wait(&self, ticket: u32) -> bool {
+        let rank = self.rank(ticket);
+        let shared = self.has_flag(ticket, flag::SHARED);
+        let line = self.ticket_record(ticket).line.get();
+        self.candidates_of(line)
+            .any(|resource| self.earlier_conflicts(resource, rank, shared).next().is_some())
+    }
+
+    /// As [`Self::must_wait`], for a claim that is not in line yet.
+    pub(super) fn blocked_by_earlier(&self, new: &NewTicket, candidates: &[u32]) -> bool {
+        let (rank, shared) = (new.rank(), new.grant.demand.shared);
+        candidates.iter().any(|&resource| {
+            self.resource_record(resource).members.get() != 0
+                && self.earlier_conflicts(resource, rank, shared).next().is_some()
+        })
+    }
+
+    /// The place of a waiting ticket: 1 + the number of earlier tickets that conflict with it.
+    pub fn place(&self, id: TicketId) -> Option<u32> {
+        if self.ticket(id)? != TicketState::Waiting {
+            return None;
+        }
+        let ticket = self.ticket_index(id.0);
+        let rank = self.rank(ticket);
+        let shared = self.has_flag(ticket, flag::SHARED);
+        let pass = self.scratch.begin_pass();
+        let mut place = 1;
+        for resource in self.candidates_of(self.ticket_record(ticket).line.get()) {
+            for earlier in self.earlier_conflicts(resource, rank, shared) {
+                if self.scratch.tickets[earlier as usize].pass.replace(pass) != pass {
+                    place += 1;
+                }
+            }
+        }
+        Some(place)
+    }
+
+    /// While some ticket can be granted, grants the first of them.
+    pub(super) fn serve(&self, now: Time) {
+        loop {
+            let mut best = 0;
+            self.scratch.dirty.with(|dirty| {
+                dirty.retain(|&line| {
+                    let ticket = self.grantable_in(line);
+                    if ticket == 0 {
+                        self.scratch.dirty_line[line as usize].set(false);
+                        return false;
+                    }
+                    if best == 0 || self.rank(ticket) < self.rank(best) {
+                        best = ticket;
+                    }
+                    true
+                });
+            });
+            // A full table serves nobody; what is marked stays marked until a lease ends.
+            if best == 0 || self.room_for_lease(self.ticket_record(best).count.get()).is_err() {
+                return;
+            }
+            self.grant_ticket(now, best);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Why a lease ended or a claim was refused.
+//!
+//! Reasons are numbers in classes: the hundreds digit is the class. The numbers
+//! are stable and append-only, so that they can be stored, logged and compared
+//! across versions and languages.
+
+/// The family a [`Reason`] belongs to; it tells the holder what to do next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(u16)]
+pub enum ReasonClass {
+    /// Somebody else needed it more. Try again; the age in line is kept.
+    Contention = 1,
+    /// A limit was reached. Claim again, as a newcomer.
+    Limit = 2,
+    /// The holder misbehaved. Back off and look.
+    Conduct = 3,
+    /// The thing itself is gone or changing. Go elsewhere.
+    Resource = 4,
+    /// Somebody in charge said so. Stop and ask.
+    Authority = 5,
+    /// The lease was not taken away: it ended.
+    Ended = 6,
+    /// A claim was not granted.
+    Refused = 7,
+}
+
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $name:ident = $code:literal $text:literal,)*) => {
+        /// Why a lease ended or a claim was refused.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u16)]
+        pub enum Reason { $($(#[$doc])* $name = $code,)* }
+
+        impl Reason {
+            /// Every reason, in the order of their numbers.
+            pub const ALL: &'static [Reason] = &[$(Reason::$name,)*];
+
+            /// The reason with this number, if there is one.
+            pub const fn from_code(code: u16) -> Option<Reason> {
+                match code { $($code => Some(Reason::$name),)* _ => None }
+            }
+
+            /// The stable name, as written in logs and JSON.
+            pub const fn name(self) -> &'static str {
+                match self { $(Reason::$name => $text,)* }
+            }
+        }
+    };
+}
+
+reasons! {
+    /// Revoked to break a deadlock.
+    DeadlockVictim = 101 "DEADLOCK_VICTIM",
+    /// A claim of higher priority took it.
+    Preempted = 102 "PREEMPTED",
+    /// Spare capacity was needed by somebody who waited.
+    SpareReclaimed = 103 "SPARE_RECLAIMED",
+    /// The holder's share is used up and others need it.
+    Quota = 104 "QUOTA",
+    /// The longest allowed time is over.
+    MaxDuration = 201 "MAX_DURATION",
+    /// The budget is spent.
+    Budget = 202 "BUDGET",
+    /// The holder renews but does not work.
+    NoProgress = 301 "NO_PROGRESS",
+    /// The holder uses more than it was given.
+    OverUse = 302 "OVER_USE",
+    /// An earlier notice was ignored.
+    IgnoredNotice = 303 "IGNORED_NOTICE",
+    /// The holder acted with a stale or foreign token.
+    BadToken = 304 "BAD_TOKEN",
+    /// The device failed.
+    DeviceFault = 401 "DEVICE_FAULT",
+    /// The machine is being emptied.
+    NodeDrain = 402 "NODE_DRAIN",
+    /// The device was repartitioned or swapped.
+    Reconfigured = 403 "RECONFIGURED",
+    /// An operator asked for it.
+    Operator = 501 "OPERATOR",
+    /// A newer lease replaces this one.
+    Superseded = 502 "SUPERSEDED",
+    /// The lease it depends on was revoked.
+    ParentRevoked = 503 "PARENT_REVOKED",
+    /// The service is shutting down.
+    Shutdown = 504 "SHUTDOWN",
+    /// The time ran out and nobody renewed.
+    TimedOut = 601 "TIMED_OUT",
+    /// The holder gave it back.
+    Released = 602 "RELEASED",
+    /// The holder is gone.
+    HolderDied = 603 "HOLDER_DIED",
+    /// The store that keeps the table was lost.
+    EngineLost = 604 "ENGINE_LOST",
+    /// The claim waited as long as it wanted to.
+    WaitTimedOut = 701 "WAIT_TIMED_OUT",
+    /// The claimer withdrew the claim.
+    Cancelled = 702 "CANCELLED",
+    /// The lease that was to be the parent ended.
+    ParentEnded = 703 "PARENT_ENDED",
+}
+
+impl Reason {
+    /// The stable number.
+    pub const fn code(self) -> u16 {
+        self as u16
+    }
+
+    /// The family of this reason.
+    pub const fn class(self) -> ReasonClass {
+        match self.code() / 100 {
+            1 => ReasonClass::Contention,
+            2 => ReasonClass::Limit,
+            3 => ReasonClass::Conduct,
+            4 => ReasonClass::Resource,
+            5 => ReasonClass::Authority,
+            6 => ReasonClass::Ended,
+            _ => ReasonClass::Refused,
+        }
+    }
+
+    /// True if a lease that ends for this reason is revoked (-1), not expired (0).
+    pub const fn is_revocation(self) -> bool {
+        self.code() < 600
+    }
+
+    /// Position in [`Reason::ALL`]: where counters per reason live.
+    pub(crate) const fn index(self) -> usize {
+        let mut i = 0;
+        while i < Self::ALL.len() {
+            if Self::ALL[i].code() == self.code() {
+                return i;
+            }
+            i += 1;
+        }
+        0
+    }
+}
+
+impl std::fmt::Display for Reason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_distinct_sorted_and_round_trip() {
+        for pair in Reason::ALL.windows(2) {
+            assert!(pair[0].code() < pair[1].code());
+        }
+        for (i, reason) in Reason::ALL.iter().enumerate() {
+            assert_eq!(Reason::from_code(reason.code()), Some(*reason));
+            assert_eq!(reason.index(), i);
+        }
+        assert_eq!(Reason::from_code(0), None);
+        assert_eq!(Reason::from_code(105), None);
+    }
+
+    #[test]
+    fn classes_follow_the_hundreds() {
+        assert_eq!(Reason::SpareReclaimed.class(), ReasonClass::Contention);
+        assert_eq!(Reason::HolderDied.class(), ReasonClass::Ended);
+        assert!(Reason::Shutdown.is_revocation());
+        assert!(!Reason::TimedOut.is_revocation());
+    }
+}

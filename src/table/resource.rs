@@ -1,0 +1,245 @@
+//! Resources: what there is, what is taken of it, and what still fits.
+
+use super::event::kind;
+use super::layout::{Resource, resource_flag};
+use super::memory::Memory;
+use super::names::check_name;
+use super::types::{Error, Health, Part, ResourceId, Take, Time};
+use super::{Table, flag};
+
+/// What a claim takes of each resource, as stored in records.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Demand {
+    pub exclusive: bool,
+    pub shared: bool,
+    pub slots: u32,
+    pub memory: u32,
+}
+
+impl Demand {
+    pub const ONE_SLOT: Demand = Demand { exclusive: false, shared: false, slots: 1, memory: 0 };
+
+    #[inline(always)]
+    pub fn new(take: Take) -> Self {
+        match take {
+            Take::Exclusive => Demand { exclusive: true, shared: false, slots: 0, memory: 0 },
+            Take::Shared => Demand { exclusive: false, shared: true, slots: 0, memory: 0 },
+            Take::Amount { slots, memory } => {
+                Demand { exclusive: false, shared: false, slots, memory }
+            }
+        }
+    }
+
+    pub fn from_flags(flags: u32, slots: u32, memory: u32) -> Self {
+        let (exclusive, shared) = (flags & flag::EXCLUSIVE != 0, flags & flag::SHARED != 0);
+        Demand { exclusive, shared, slots, memory }
+    }
+
+    #[inline(always)]
+    pub fn flags(&self) -> u32 {
+        (if self.exclusive { flag::EXCLUSIVE } else { 0 })
+            | (if self.shared { flag::SHARED } else { 0 })
+    }
+}
+
+/// How much of a resource is taken: really, or in a sketch.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Usage {
+    pub slots: u32,
+    pub memory: u32,
+    pub shared: u32,
+}
+
+impl Usage {
+    /// Does the demand fit beside this usage? (Health is not asked here.)
+    #[inline(always)]
+    pub fn leaves_room(&self, resource: &Resource, demand: &Demand) -> bool {
+        if demand.shared {
+            return self.slots == 0 && self.memory == 0;
+        }
+        if self.shared != 0 {
+            return false;
+        }
+        if demand.exclusive {
+            return self.slots == 0 && self.memory == 0;
+        }
+        self.slots.saturating_add(demand.slots) <= resource.slots.get()
+            && self.memory.saturating_add(demand.memory) <= resource.memory.get()
+    }
+
+    /// What the demand takes of the resource.
+    #[inline(always)]
+    pub fn of(resource: &Resource, demand: &Demand) -> Usage {
+        if demand.shared {
+            Usage { slots: 0, memory: 0, shared: 1 }
+        } else if demand.exclusive {
+            Usage { slots: resource.slots.get(), memory: resource.memory.get(), shared: 0 }
+        } else {
+            Usage { slots: demand.slots, memory: demand.memory, shared: 0 }
+        }
+    }
+
+    #[inline(always)]
+    pub fn plus(self, other: Usage) -> Usage {
+        Usage {
+            slots: self.slots.saturating_add(other.slots),
+            memory: self.memory.saturating_add(other.memory),
+            shared: self.shared.saturating_add(other.shared),
+        }
+    }
+
+    #[inline(always)]
+    pub fn minus(self, other: Usage) -> Usage {
+        Usage {
+            slots: self.slots.saturating_sub(other.slots),
+            memory: self.memory.saturating_sub(other.memory),
+            shared: self.shared.saturating_sub(other.shared),
+        }
+    }
+}
+
+#[inline(always)]
+pub(super) fn usage(resource: &Resource) -> Usage {
+    Usage {
+        slots: resource.used_slots.get(),
+        memory: resource.used_memory.get(),
+        shared: resource.shared.get(),
+    }
+}
+
+pub(super) fn health(resource: &Resource) -> Health {
+    match resource.flags.get() & resource_flag::UNHEALTHY {
+        0 => Health::Healthy,
+        resource_flag::DRAINING => Health::Draining,
+        _ => Health::Failed,
+    }
+}
+
+/// Could the demand be served if the resource were empty and healthy?
+pub(super) fn possible(resource: &Resource, demand: &Demand) -> bool {
+    demand.shared
+        || demand.exclusive
+        || (demand.slots <= resource.slots.get() && demand.memory <= resource.memory.get())
+}
+
+impl<M: Memory> Table<M> {
+    /// Makes a resource that stays, or gives an existing one this size.
+    pub fn declare(
+        &self,
+        now: Time,
+        name: &str,
+        slots: u32,
+        memory: u32,
+    ) -> Result<ResourceId, Error> {
+        check_name(name)?;
+        if slots == 0 && memory == 0 {
+            return Err(Error::ZeroAmount);
+        }
+        self.enter(now)?;
+        let index = self.intern_resource(name)?;
+        let record = self.resource_record(index);
+        let same = record.slots.get() == slots && record.memory.get() == memory;
+        if !same && (record.holds.get() != 0 || record.members.get() != 0) {
+            return Err(Error::InUse);
+        }
+        self.set(&record.slots, slots);
+        self.set(&record.memory, memory);
+        self.set(&record.flags, record.flags.get() | resource_flag::DECLARED);
+        self.mark_lines_of(index);
+        self.settle(now);
+        self.leave(ResourceId(index))
+    }
+
+    /// Says how a resource is. One that is not healthy gets no new leases; those it has are untouched.
+    pub fn set_health(&self, now: Time, id: ResourceId, new: Health) -> Result<(), Error> {
+        self.enter(now)?;
+        let index = self.declared_resource(id)?;
+        let record = self.resource_record(index);
+        if health(record) == new {
+            return Ok(());
+        }
+        let bits = match new {
+            Health::Healthy => 0,
+            Health::Draining => resource_flag::DRAINING,
+            Health::Failed => resource_flag::FAILED,
+        };
+        self.set(&record.flags, record.flags.get() & !resource_flag::UNHEALTHY | bits);
+        self.record_resource_event(kind::HEALTH, now, index, new as i8 as u64);
+        self.mark_lines_of(index);
+        self.settle(now);
+        self.leave(())
+    }
+
+    pub(super) fn declared_resource(&self, id: ResourceId) -> Result<u32, Error> {
+        let known = (id.0 as usize) < self.memory.resources().len();
+        if id.0 == 0 || !known {
+            return Err(Error::UnknownResource);
+        }
+        if self.resource_record(id.0).flags.get() & resource_flag::DECLARED == 0 {
+            return Err(Error::UnknownResource);
+        }
+        Ok(id.0)
+    }
+
+    /// The resource of this name, made if need be, with one slot and no reference.
+    #[inline(always)]
+    pub(super) fn intern_resource(&self, name: &str) -> Result<u32, Error> {
+        let mut named = self.find_name(name);
+        if named != 0 {
+            let resource = self.name_record(named).resource.get();
+            if resource != 0 {
+                return Ok(resource);
+            }
+        }
+        let len = self.memory.resources().len();
+        if !self.has_room(&self.header().resources, len, 1) {
+            return Err(Error::Full(Part::Resources));
+        }
+        if named == 0 {
+            self.room_for_name(name)?;
+            named = self.store_name(name);
+        }
+        let resource = self.take(&self.header().resources, len, |t, i| &t.resource_record(i).next);
+        let record = self.resource_record(resource);
+        self.set(&record.name, named);
+        self.set(&record.flags, 0);
+        self.set(&record.slots, 1);
+        self.set(&record.memory, 0);
+        self.set(&self.name_record(named).resource, resource);
+        Ok(resource)
+    }
+
+    /// Forgets a resource that was not declared and that nothing refers to.
+    #[inline(always)]
+    pub(super) fn drop_resource_if_unused(&self, index: u32) {
+        let record = self.resource_record(index);
+        if record.refs.get() == 0 && record.flags.get() & resource_flag::DECLARED == 0 {
+            let named = record.name.get();
+            self.set(&self.name_record(named).resource, 0);
+            self.give(&self.header().resources, index, |t, i| &t.resource_record(i).next);
+            self.drop_name_if_unused(named);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn release_resource(&self, index: u32) {
+        self.sub(&self.resource_record(index).refs, 1);
+        self.drop_resource_if_unused(index);
+    }
+
+    /// Can the demand be served from this resource now?
+    #[inline(always)]
+    pub(super) fn fits(&self, index: u32, demand: &Demand) -> bool {
+        let record = self.resource_record(index);
+        record.flags.get() & resource_flag::UNHEALTHY == 0
+            && usage(record).leaves_room(record, demand)
+    }
+
+    #[inline(always)]
+    pub(super) fn set_usage(&self, index: u32, new: Usage) {
+        let record = self.resource_record(index);
+        self.set(&record.used_slots, new.slots);
+        self.set(&record.used_memory, new.memory);
+        self.set(&record.shared, new.shared);
+    }
+}

@@ -1,0 +1,135 @@
+//! Taking a lease away, at once or with notice.
+
+use super::event::kind;
+use super::layout::flag;
+use super::memory::Memory;
+use super::slot::end_after;
+use super::types::{Error, FOREVER, LeaseId, MAX_NAME, Revoked, Time};
+use super::{Reason, Table};
+
+impl<M: Memory> Table<M> {
+    /// Takes a lease away. `by` may be empty. See "Revocation" in `docs/rules.md`.
+    pub fn revoke(
+        &self,
+        now: Time,
+        id: LeaseId,
+        reason: Reason,
+        by: &str,
+        notice: Time,
+    ) -> Result<Revoked, Error> {
+        if !reason.is_revocation() {
+            return Err(Error::NotARevocation(reason));
+        }
+        if by.len() > MAX_NAME {
+            return Err(Error::NameTooLong);
+        }
+        if notice > FOREVER {
+            return Err(Error::TimeTooLarge);
+        }
+        self.enter(now)?;
+        let index = self.held_lease(id)?;
+        if !by.is_empty() && self.find_name(by) == 0 {
+            self.room_for_name(by)?;
+        }
+        let answer = self.take_away(index, now, reason, by, notice);
+        self.settle(now);
+        self.leave(answer)
+    }
+
+    /// Revokes a held lease, or gives notice. Does not serve the line.
+    pub(super) fn take_away(
+        &self,
+        index: u32,
+        now: Time,
+        reason: Reason,
+        by: &str,
+        notice: Time,
+    ) -> Revoked {
+        if notice == 0 {
+            self.set_revoker(index, by);
+            self.end_lease(index, now, reason);
+            return Revoked::AtOnce;
+        }
+        let until = end_after(now, notice);
+        let (running, revoking) = self.notice(index);
+        if revoking && running <= until {
+            return Revoked::AlreadyNotified(running);
+        }
+        self.set_revoker(index, by);
+        let mut first = true;
+        self.each_in_chain(index, &mut |lease| {
+            let reason = if first { reason } else { Reason::ParentRevoked };
+            first = false;
+            self.give_notice(lease, now, reason, until);
+        });
+        Revoked::Notified(until)
+    }
+
+    /// Sets the end of a notice, unless one that ends no later is running.
+    fn give_notice(&self, index: u32, now: Time, reason: Reason, until: Time) {
+        let (running, revoking) = self.notice(index);
+        if revoking && running <= until {
+            return;
+        }
+        self.ensure_extra(index);
+        let record = self.lease_record(index);
+        if !revoking && record.flags.get() & (flag::SPARE | flag::PREEMPTIBLE) != 0 {
+            self.sub(&self.header().takeable, 1);
+        }
+        self.set(&record.flags, record.flags.get() | flag::REVOKING);
+        self.set(&self.extra_record(index).notice_end, until);
+        self.set_reason(record, reason);
+        let mut end = 0;
+        self.change_word(&record.slot, |word| {
+            let own = if word.ends_revoked() { FOREVER } else { word.time() };
+            end = own.min(until);
+            Some(word.with_end(end, until <= own && until != FOREVER, true).0)
+        });
+        let id = record.slot.id.get();
+        self.move_lease_timer(id, end);
+        self.record_event(kind::REVOKING, now, id, until, Some(reason));
+    }
+
+    /// The end of the running notice, and whether there is one.
+    #[inline(always)]
+    pub(super) fn notice(&self, index: u32) -> (Time, bool) {
+        if self.lease_record(index).flags.get() & flag::REVOKING != 0 {
+            (self.extra_record(index).notice_end.get(), true)
+        } else {
+            (FOREVER, false)
+        }
+    }
+
+    pub(super) fn is_revoking(&self, index: u32) -> bool {
+        self.lease_record(index).flags.get() & flag::REVOKING != 0
+    }
+
+    /// Notes who revokes. There is room for the name; an empty one means nobody in particular.
+    fn set_revoker(&self, index: u32, by: &str) {
+        self.forget_revoker(index);
+        if by.is_empty() {
+            return;
+        }
+        self.ensure_extra(index);
+        let name = match self.find_name(by) {
+            0 => self.store_name(by),
+            found => found,
+        };
+        self.add(&self.name_record(name).revokers, 1);
+        self.set(&self.extra_record(index).revoker, name);
+    }
+
+    /// Drops the reference to whoever revoked it.
+    pub(super) fn forget_revoker(&self, index: u32) {
+        if self.lease_record(index).flags.get() & flag::EXTRA == 0 {
+            return;
+        }
+        let extra = self.extra_record(index);
+        let name = extra.revoker.get();
+        if name != 0 {
+            self.set(&extra.revoker, 0);
+            self.sub(&self.name_record(name).revokers, 1);
+            self.drop_name_if_unused(name);
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Working space of commands: private to one table, never shared, never journalled, allocated once.
+
+use std::cell::Cell;
+
+use super::layout::Sizes;
+use crate::zeroed::zeroed;
+
+/// What a pass notes about a resource. Valid only while `pass` is the current pass.
+#[derive(Debug, Default)]
+pub(crate) struct ResourceNotes {
+    pub pass: Cell<u32>,
+    pub used_slots: Cell<u32>,
+    pub used_memory: Cell<u32>,
+    pub shared: Cell<u32>,
+    /// The round in which an unsatisfied earlier ticket that is shared / not shared had it as a candidate.
+    pub awaited_shared: Cell<u32>,
+    pub awaited: Cell<u32>,
+}
+
+/// What a pass notes about a worker.
+#[derive(Debug, Default)]
+pub(crate) struct WorkerNotes {
+    pub pass: Cell<u32>,
+    /// Tickets and wants that are not satisfiable (yet).
+    pub unsatisfied: Cell<u32>,
+    /// It can go on, and has given back what it holds.
+    pub finished: Cell<bool>,
+    /// Its implied want is satisfiable.
+    pub implied_satisfied: Cell<bool>,
+    /// The highest priority it inherits from those it makes wait.
+    pub inherited: Cell<i32>,
+    /// The ticket by which it is stuck (0: a want), and the lease it waits for.
+    pub stuck_by: Cell<u32>,
+    pub waits_for: Cell<u32>,
+    /// The worker it waits for.
+    pub next: Cell<u32>,
+    /// 0 new, 1 on the current path, 2 done.
+    pub visit: Cell<u8>,
+    /// The first worker of the cycle it runs into.
+    pub cycle: Cell<u32>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct TicketNotes {
+    pub pass: Cell<u32>,
+    pub satisfied: Cell<bool>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct WantNotes {
+    pub pass: Cell<u32>,
+    pub satisfied: Cell<bool>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct LeaseNotes {
+    /// Gone in the sketch of the pass of this number.
+    pub gone: Cell<u32>,
+}
+
+/// A stack of indices that is emptied by its user.
+#[derive(Default)]
+pub(crate) struct Stack(Cell<Vec<u32>>);
+
+impl std::fmt::Debug for Stack {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Stack")
+    }
+}
+
+impl Stack {
+    fn with_capacity(n: usize) -> Self {
+        Stack(Cell::new(Vec::with_capacity(n)))
+    }
+
+    /// Works on the vector. Nested use of the same stack sees an empty one, so do not nest.
+    #[inline(always)]
+    pub fn with<T>(&self, work: impl FnOnce(&mut Vec<u32>) -> T) -> T {
+        let mut items = self.0.take();
+        let result = work(&mut items);
+        self.0.set(items);
+        result
+    }
+
+    /// Takes the vector; give it back with `replace`.
+    #[inline(always)]
+    pub fn take(&self) -> Vec<u32> {
+        self.0.take()
+    }
+
+    #[inline(always)]
+    pub fn replace(&self, items: Vec<u32>) {
+        self.0.set(items);
+    }
+
+    #[inline(always)]
+    pub fn push(&self, item: u32) {
+        self.with(|items| items.push(item));
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    pass: Cell<u32>,
+    round: Cell<u32>,
+    pub resources: Box<[ResourceNotes]>,
+    pub workers: Box<[WorkerNotes]>,
+    pub tickets: Box<[TicketNotes]>,
+    pub leases: Box<[LeaseNotes]>,
+    pub wants: Box<[WantNotes]>,
+    pub dirty_line: Box<[Cell<bool>]>,
+    pub candidates: Stack,
+    pub picks: Stack,
+    pub dirty: Stack,
+    pub removed: Stack,
+    pub finished: Stack,
+    /// Tickets decided since the home last asked.
+    pub decided: Stack,
+    /// Something happened after which a deadlock may exist.
+    pub look_for_deadlocks: Cell<bool>,
+}
+
+impl Scratch {
+    pub fn new(sizes: &Sizes) -> Self {
+        Scratch {
+            pass: Cell::new(0),
+            round: Cell::new(0),
+            resources: zeroed(sizes.resources),
+            workers: zeroed(sizes.holders),
+            tickets: zeroed(sizes.tickets),
+            leases: zeroed(sizes.leases),
+            wants: zeroed(sizes.wants),
+            dirty_line: zeroed(sizes.lines),
+            candidates: Stack::with_capacity(sizes.resources),
+            picks: Stack::with_capacity(sizes.resources),
+            dirty: Stack::with_capacity(sizes.lines),
+            removed: Stack::with_capacity(sizes.leases),
+            finished: Stack::with_capacity(sizes.holders),
+            decided: Stack::with_capacity(sizes.tickets),
+            look_for_deadlocks: Cell::new(false),
+        }
+    }
+
+    /// A new pass: all notes of earlier ones are void.
+    pub fn begin_pass(&self) -> u32 {
+        let pass = self.pass.get().wrapping_add(1).max(1);
+        self.pass.set(pass);
+        pass
+    }
+
+    /// A new round within a pass.
+    pub fn begin_round(&self) -> u32 {
+        let round = self.round.get().wrapping_add(1).max(1);
+        self.round.set(round);
+        round
+    }
+}

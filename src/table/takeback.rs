@@ -1,0 +1,231 @@
+//! Taking back spare and preemptible leases for those who wait: the four steps of
+//! "Spare and preemptible leases" in `docs/rules.md`, on a sketch of the table.
+
+use super::layout::{flag, resource_flag};
+use super::lease::priority_of;
+use super::memory::Memory;
+use super::resource::{Demand, Usage, usage};
+use super::scratch::ResourceNotes;
+use super::ticket::effective_priority;
+use super::types::Time;
+use super::{Reason, Table};
+
+impl ResourceNotes {
+    pub(super) fn usage(&self) -> Usage {
+        Usage {
+            slots: self.used_slots.get(),
+            memory: self.used_memory.get(),
+            shared: self.shared.get(),
+        }
+    }
+
+    pub(super) fn set_usage(&self, new: Usage) {
+        self.used_slots.set(new.slots);
+        self.used_memory.set(new.memory);
+        self.shared.set(new.shared);
+    }
+
+    /// Is it awaited by a ticket that conflicts with a claim of this kind?
+    pub(super) fn is_awaited(&self, round: u32, shared: bool) -> bool {
+        self.awaited.get() == round || (!shared && self.awaited_shared.get() == round)
+    }
+}
+
+impl<M: Memory> Table<M> {
+    /// Revokes what the first ticket that can be helped needs; whether there was one.
+    pub(super) fn take_back(&self, now: Time) -> bool {
+        let pass = self.scratch.begin_pass();
+        let mut removed = self.scratch.removed.take();
+        let helped = self
+            .queue()
+            .filter(|&ticket| !self.has_flag(ticket, flag::SPARE))
+            .any(|ticket| self.sketch_ticket(pass, ticket, &mut removed));
+        for &lease in &removed {
+            let record = self.lease_record(lease);
+            let flags = record.flags.get();
+            let spare = flags & flag::SPARE != 0;
+            let reason = if spare { Reason::SpareReclaimed } else { Reason::Preempted };
+            let grace = self.grace_of(lease);
+            // It may have gone with a parent that was removed before it.
+            if super::slot::Word(record.slot.word.get()).held() {
+                self.take_away(lease, now, reason, "", grace);
+            }
+        }
+        removed.clear();
+        self.scratch.removed.replace(removed);
+        helped
+    }
+
+    pub(super) fn grace_of(&self, lease: u32) -> Time {
+        if self.lease_record(lease).flags.get() & flag::EXTRA != 0 {
+            self.extra_record(lease).grace.get()
+        } else {
+            0
+        }
+    }
+
+    /// Serves the ticket in the sketch; true if that takes removing leases (which are in `removed` then).
+    fn sketch_ticket(&self, pass: u32, ticket: u32, removed: &mut Vec<u32>) -> bool {
+        let record = self.ticket_record(ticket);
+        let line = record.line.get();
+        let demand = self.demand_of(ticket);
+        let count = record.count.get() as usize;
+        let awaited = |resource: u32| self.sketch(pass, resource).is_awaited(pass, demand.shared);
+        let overtakes = self.has_flag(ticket, flag::OVERTAKE);
+        if !overtakes && self.candidates_of(line).any(awaited) {
+            self.await_in_sketch(pass, line, demand.shared);
+            return false;
+        }
+        let mut picks = self.scratch.picks.take();
+        picks.clear();
+        let fitting = self.candidates_of(line).filter(|&r| self.fits_sketch(pass, r, &demand));
+        picks.extend(fitting.take(count));
+        let fit_at_once = picks.len();
+        for resource in self.candidates_of(line) {
+            if picks.len() == count {
+                break;
+            }
+            if !picks[..fit_at_once].contains(&resource)
+                && self.make_fit(pass, ticket, resource, &demand, removed)
+            {
+                picks.push(resource);
+            }
+        }
+        let satisfied = picks.len() == count;
+        if satisfied {
+            for &resource in &picks {
+                let notes = self.sketch(pass, resource);
+                let taken = Usage::of(self.resource_record(resource), &demand);
+                notes.set_usage(notes.usage().plus(taken));
+            }
+        } else {
+            self.put_back(pass, removed, 0);
+            self.await_in_sketch(pass, line, demand.shared);
+        }
+        self.scratch.picks.replace(picks);
+        satisfied && !removed.is_empty()
+    }
+
+    /// The sketch of a resource: what is taken of it once the leases that are being revoked have gone.
+    fn sketch(&self, pass: u32, resource: u32) -> &ResourceNotes {
+        let notes = self.notes_on(resource);
+        if notes.pass.replace(pass) != pass {
+            let mut left = usage(self.resource_record(resource));
+            for hold in self.holds_on(resource) {
+                let lease = self.hold_record(hold).lease.get();
+                if self.is_revoking(lease) || self.is_gone(pass, lease) {
+                    left = left.minus(self.held_usage(hold));
+                }
+            }
+            notes.set_usage(left);
+            notes.awaited.set(0);
+            notes.awaited_shared.set(0);
+        }
+        notes
+    }
+
+    pub(super) fn notes_on(&self, resource: u32) -> &ResourceNotes {
+        match self.scratch.resources.get(resource as usize) {
+            Some(notes) => notes,
+            None => {
+                self.mark_corrupt();
+                &self.scratch.resources[0]
+            }
+        }
+    }
+
+    fn is_gone(&self, pass: u32, lease: u32) -> bool {
+        self.scratch.leases.get(lease as usize).is_none_or(|notes| notes.gone.get() == pass)
+    }
+
+    fn fits_sketch(&self, pass: u32, resource: u32, demand: &Demand) -> bool {
+        let record = self.resource_record(resource);
+        record.flags.get() & resource_flag::UNHEALTHY == 0
+            && self.sketch(pass, resource).usage().leaves_room(record, demand)
+    }
+
+    fn await_in_sketch(&self, pass: u32, line: u32, shared: bool) {
+        for resource in self.candidates_of(line) {
+            let notes = self.sketch(pass, resource);
+            let mark = if shared { &notes.awaited_shared } else { &notes.awaited };
+            mark.set(pass);
+        }
+    }
+
+    /// Removes leases from the sketch until the demand fits on this resource; puts them back if it never does.
+    fn make_fit(
+        &self,
+        pass: u32,
+        ticket: u32,
+        resource: u32,
+        demand: &Demand,
+        removed: &mut Vec<u32>,
+    ) -> bool {
+        let before = removed.len();
+        while !self.fits_sketch(pass, resource, demand) {
+            let best = self
+                .holds_on(resource)
+                .map(|hold| self.hold_record(hold).lease.get())
+                .filter(|&lease| self.may_take(pass, ticket, lease))
+                .min_by_key(|&lease| {
+                    let record = self.lease_record(lease);
+                    let spare = record.flags.get() & flag::SPARE != 0;
+                    (!spare, priority_of(record), std::cmp::Reverse(record.slot.id.get()))
+                });
+            match best {
+                Some(lease) => {
+                    removed.push(lease);
+                    self.each_in_chain(lease, &mut |below| self.remove_from_sketch(pass, below));
+                }
+                None => {
+                    self.put_back(pass, removed, before);
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    fn may_take(&self, pass: u32, ticket: u32, lease: u32) -> bool {
+        if self.is_revoking(lease) || self.is_gone(pass, lease) {
+            return false;
+        }
+        let record = self.lease_record(lease);
+        let flags = record.flags.get();
+        if flags & flag::SPARE != 0 {
+            return true;
+        }
+        let claimer = self.ticket_record(ticket);
+        flags & flag::PREEMPTIBLE != 0
+            && claimer.flags.get() & flag::PREEMPT != 0
+            && self.standing(lease, priority_of(record)) < effective_priority(claimer)
+    }
+
+    fn remove_from_sketch(&self, pass: u32, lease: u32) {
+        if self.is_revoking(lease) || self.is_gone(pass, lease) {
+            return;
+        }
+        for hold in self.holds_of(lease) {
+            let notes = self.sketch(pass, self.hold_record(hold).resource.get());
+            notes.set_usage(notes.usage().minus(self.held_usage(hold)));
+        }
+        self.scratch.leases[lease as usize].gone.set(pass);
+    }
+
+    /// Puts the leases removed since `from` back into the sketch.
+    fn put_back(&self, pass: u32, removed: &mut Vec<u32>, from: usize) {
+        for &lease in &removed[from..] {
+            self.each_in_chain(lease, &mut |below| {
+                if self.is_revoking(below) || !self.is_gone(pass, below) {
+                    return;
+                }
+                self.scratch.leases[below as usize].gone.set(0);
+                for hold in self.holds_of(below) {
+                    let notes = self.sketch(pass, self.hold_record(hold).resource.get());
+                    notes.set_usage(notes.usage().plus(self.held_usage(hold)));
+                }
+            });
+        }
+        removed.truncate(from);
+    }
+}

@@ -1,0 +1,286 @@
+//! The life of a ticket: queued, served or refused, remembered, forgotten.
+
+use super::event::kind;
+use super::layout::{Ticket, flag};
+use super::lease::Grant;
+use super::memory::Memory;
+use super::resource::Demand;
+use super::slot::end_after;
+use super::types::{Cancelled, Error, LeaseId, Part, TicketId, TicketState, Time};
+use super::{Reason, Table};
+
+const REFUSED: u64 = 1 << 63;
+
+/// A claim on its way into the line.
+pub(super) struct NewTicket {
+    pub grant: Grant,
+    pub count: u32,
+    pub preempt: bool,
+    pub effective: i16,
+    pub age: u64,
+    pub wait: Time,
+}
+
+/// Where a ticket stands in the order: smaller is earlier.
+pub(super) type Rank = (bool, i32, u64);
+
+impl NewTicket {
+    #[inline(always)]
+    pub fn rank(&self) -> Rank {
+        (self.grant.flags & flag::SPARE != 0, -(self.effective as i32), self.age)
+    }
+}
+
+pub(super) fn own_priority(ticket: &Ticket) -> i16 {
+    ticket.priorities.get() as u16 as i16
+}
+
+pub(super) fn effective_priority(ticket: &Ticket) -> i16 {
+    (ticket.priorities.get() >> 16) as u16 as i16
+}
+
+fn decode(result: u64) -> TicketState {
+    match result {
+        0 => TicketState::Waiting,
+        refused if refused & REFUSED != 0 => {
+            TicketState::Refused(Reason::from_code(refused as u16).unwrap_or(Reason::Cancelled))
+        }
+        lease => TicketState::Granted(LeaseId(lease)),
+    }
+}
+
+/// What became of a ticket, read from a table's memory without its lock. The argument is that of `slot.rs`:
+/// the record's id is read before and after, and is 0 while the record changes hands.
+pub fn ticket_state<M: Memory>(memory: &M, id: TicketId) -> Option<TicketState> {
+    let tickets = memory.tickets();
+    let bits = super::index_bits(tickets.len());
+    let record = tickets.get((id.0 & ((1 << bits) - 1)) as usize)?;
+    if id.0 == 0 || record.id.get() != id.0 {
+        return None;
+    }
+    let result = record.result.get();
+    (record.id.get() == id.0).then(|| decode(result))
+}
+
+impl<M: Memory> Table<M> {
+    #[inline(always)]
+    pub(super) fn ticket_index(&self, id: u64) -> u32 {
+        (id & ((1 << self.ticket_bits) - 1)) as u32
+    }
+
+    pub(super) fn known_ticket(&self, id: TicketId) -> Result<u32, Error> {
+        let index = self.ticket_index(id.0);
+        match self.memory.tickets().get(index as usize) {
+            Some(record) if id.0 != 0 && record.id.get() == id.0 => Ok(index),
+            _ => Err(Error::UnknownTicket),
+        }
+    }
+
+    pub(super) fn rank(&self, ticket: u32) -> Rank {
+        let record = self.ticket_record(ticket);
+        let spare = record.flags.get() & flag::SPARE != 0;
+        (spare, -(effective_priority(record) as i32), record.age.get())
+    }
+
+    pub(super) fn demand_of(&self, ticket: u32) -> Demand {
+        let record = self.ticket_record(ticket);
+        Demand::from_flags(record.flags.get(), record.slots.get(), record.memory.get())
+    }
+
+    pub(super) fn has_flag(&self, ticket: u32, bit: u32) -> bool {
+        self.ticket_record(ticket).flags.get() & bit != 0
+    }
+
+    /// What became of a ticket; `None` if it is not remembered.
+    pub fn ticket(&self, id: TicketId) -> Option<TicketState> {
+        ticket_state(&*self.memory, id)
+    }
+
+    /// Puts a claim in line.
+    pub(super) fn enqueue(
+        &self,
+        now: Time,
+        new: &NewTicket,
+        candidates: &[u32],
+    ) -> Result<u32, Error> {
+        let header = self.header();
+        if header.waiting.get() >= self.ticket_limit {
+            return Err(Error::Full(Part::Tickets));
+        }
+        let line = self.line_for(candidates)?;
+        let index = self.take_ticket_record();
+        let record = self.ticket_record(index);
+        let number = self.next_number();
+        let grant = &new.grant;
+        let mut flags = grant.flags | grant.demand.flags();
+        if new.preempt {
+            flags |= flag::PREEMPT;
+        }
+        let holder = self.holder_record(grant.holder);
+        let age = if holder.credit.get() != 0 { holder.credit.get() } else { number };
+        self.set(&holder.credit, 0);
+        self.add(&holder.refs, 1);
+        if grant.parent != 0 {
+            flags |= flag::CHILD;
+            self.add(&header.waiting_children, 1);
+            self.set(&record.parent, self.lease_record(grant.parent).slot.id.get());
+        } else {
+            self.set(&record.parent, 0);
+        }
+        self.set(&record.result, 0);
+        self.set(&record.age, age);
+        self.set(&record.queued_at, now);
+        self.set(&record.wait_end, end_after(now, new.wait));
+        self.set(&record.ttl, grant.ttl);
+        self.set(&record.grace, grant.grace);
+        self.set(&record.holder, grant.holder);
+        self.set(&record.worker, grant.worker);
+        self.set(&record.line, line);
+        self.set(&record.count, new.count);
+        self.set(&record.slots, grant.demand.slots);
+        self.set(&record.memory, grant.demand.memory);
+        self.set(&record.flags, flags);
+        self.set_priorities(index, grant.priority, new.effective);
+        let id = number << self.ticket_bits | index as u64;
+        self.set(&record.id, id);
+        self.insert_in_order(index);
+        self.start_ticket_timer(id, record.wait_end.get());
+        self.add(&header.waiting, 1);
+        if flags & flag::SPARE == 0 {
+            self.add(&header.waiting_not_spare, 1);
+        }
+        if new.effective != grant.priority {
+            self.add(&header.raised, 1);
+        }
+        self.count_worker(grant.worker, 0, 1);
+        self.record_event(kind::QUEUED, now, id, 0, None);
+        self.mark_dirty(line);
+        self.scratch.look_for_deadlocks.set(true);
+        Ok(index)
+    }
+
+    pub(super) fn set_priorities(&self, index: u32, own: i16, effective: i16) {
+        let packed = own as u16 as u32 | (effective as u16 as u32) << 16;
+        self.set(&self.ticket_record(index).priorities, packed);
+    }
+
+    fn take_ticket_record(&self) -> u32 {
+        let decided = &self.header().ended_tickets;
+        if decided.len.get() < self.history {
+            let len = self.memory.tickets().len();
+            return self.take(&self.header().tickets, len, |t, i| &t.ticket_record(i).next);
+        }
+        let oldest = decided.head.get();
+        let record = self.ticket_record(oldest);
+        self.set(&record.id, 0);
+        self.set(&decided.head, record.next.get());
+        if record.next.get() == 0 {
+            self.set(&decided.tail, 0);
+        }
+        self.sub(&decided.len, 1);
+        self.release_holder(record.holder.get());
+        oldest
+    }
+
+    /// Turns a ticket into a lease. There is room, and enough of its candidates fit.
+    pub(super) fn grant_ticket(&self, now: Time, index: u32) {
+        let record = self.ticket_record(index);
+        let demand = self.demand_of(index);
+        let line = record.line.get();
+        let mut picks = self.scratch.picks.take();
+        picks.clear();
+        picks.extend(
+            self.candidates_of(line)
+                .filter(|&i| self.fits(i, &demand))
+                .take(record.count.get() as usize),
+        );
+        let parent = match record.parent.get() {
+            0 => 0,
+            id => self.lease_index(id),
+        };
+        let grant = Grant {
+            holder: record.holder.get(),
+            worker: record.worker.get(),
+            demand,
+            ttl: record.ttl.get(),
+            priority: own_priority(record),
+            flags: record.flags.get() & (flag::SPARE | flag::PREEMPTIBLE),
+            grace: record.grace.get(),
+            parent,
+            ticket: record.id.get(),
+            age: record.age.get(),
+        };
+        self.leave_queue(index);
+        let id = self.grant(now, &grant, &picks);
+        self.scratch.picks.replace(picks);
+        self.leave_line(index);
+        self.decide(index, id);
+    }
+
+    /// Takes a ticket out of the line without a lease.
+    pub(super) fn refuse(&self, index: u32, at: Time, reason: Reason) {
+        let record = self.ticket_record(index);
+        self.leave_queue(index);
+        self.leave_line(index);
+        self.increment(&self.header().by_reason[reason.index()]);
+        let waited = at - record.queued_at.get();
+        self.record_event(kind::REFUSED, at, record.id.get(), waited, Some(reason));
+        self.decide(index, REFUSED | reason.code() as u64);
+    }
+
+    fn decide(&self, index: u32, result: u64) {
+        let decided = &self.header().ended_tickets;
+        let record = self.ticket_record(index);
+        self.set(&record.next, 0);
+        match decided.tail.get() {
+            0 => self.set(&decided.head, index),
+            tail => self.set(&self.ticket_record(tail).next, index),
+        }
+        self.set(&decided.tail, index);
+        self.add(&decided.len, 1);
+        // Last: a waiter may read this without the lock.
+        self.set(&record.result, result);
+        self.scratch.decided.push(index);
+    }
+
+    /// Hands the tickets decided since the last call to `each`, for the home to wake their waiters.
+    pub fn take_decided(&self, mut each: impl FnMut(TicketId)) {
+        self.scratch.decided.with(|decided| {
+            for &index in decided.iter() {
+                each(TicketId(self.ticket_record(index).id.get()));
+            }
+            decided.clear();
+        });
+    }
+
+    /// Withdraws a claim.
+    pub fn cancel(&self, now: Time, id: TicketId) -> Result<Cancelled, Error> {
+        self.enter(now)?;
+        let index = self.known_ticket(id)?;
+        match decode(self.ticket_record(index).result.get()) {
+            TicketState::Granted(lease) => self.leave(Cancelled::WasGranted(lease)),
+            TicketState::Refused(reason) => self.leave(Cancelled::WasRefused(reason)),
+            TicketState::Waiting => {
+                self.refuse(index, now, Reason::Cancelled);
+                self.settle(now);
+                self.leave(Cancelled::Left)
+            }
+        }
+    }
+
+    /// Refuses the tickets that were to become children of a lease that has ended.
+    pub(super) fn refuse_children_of(&self, parent: u64, at: Time) {
+        let mut next = self.header().queue_head.get();
+        let mut left = self.longest;
+        while next != 0 && left > 0 {
+            let ticket = next;
+            next = self.ticket_record(ticket).next.get();
+            left -= 1;
+            if self.ticket_record(ticket).parent.get() == parent {
+                // A ticket queued after the parent's end by time would have been refused: `at` is not before it.
+                let at = at.max(self.ticket_record(ticket).queued_at.get());
+                self.refuse(ticket, at, Reason::ParentEnded);
+            }
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! The words in which commands are given to a table and answers come back.
+
+use std::fmt;
+
+use super::reason::Reason;
+
+/// A point in time or a length of time, in the unit of the home's clock
+/// (microseconds for real clocks, ticks for a manual one).
+pub type Time = u64;
+
+/// "Without end": a lease that never expires, a claim that waits for ever.
+pub const FOREVER: Time = (1 << 48) - 1;
+
+/// The longest name of a holder or resource, in bytes.
+pub const MAX_NAME: usize = 255;
+
+/// How deep leases may hang below one another.
+pub const MAX_DEPTH: u32 = 16;
+
+/// What a lease is right now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(i8)]
+pub enum LeaseState {
+    /// The holder may use it.
+    Held = 1,
+    /// It ran out, was released, or its holder died.
+    Expired = 0,
+    /// It was taken away; a [`Reason`] says why.
+    Revoked = -1,
+}
+
+/// What a claim is right now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TicketState {
+    /// +1: the claim became this lease.
+    Granted(LeaseId),
+    /// 0: still in line.
+    Waiting,
+    /// -1: it will not be granted.
+    Refused(Reason),
+}
+
+/// How a resource is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(i8)]
+pub enum Health {
+    /// In service.
+    Healthy = 1,
+    /// Unknown or draining: keeps its leases, gets no new ones.
+    Draining = 0,
+    /// Out of service: keeps its leases until they are revoked, gets no new ones.
+    Failed = -1,
+}
+
+/// Names one lease for ever: ids only grow and are never used again, so the id
+/// is also the fencing token of what the lease protects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LeaseId(pub u64);
+
+/// Names one waiting claim for ever.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TicketId(pub u64);
+
+/// A declared resource: cheaper to claim by than its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ResourceId(pub(crate) u32);
+
+impl fmt::Display for LeaseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Display for TicketId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// How much of each chosen resource a claim takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Take {
+    /// The whole resource, alone.
+    Exclusive,
+    /// Together with any number of other `Shared` leases, and nobody else.
+    Shared,
+    /// So many slots and so much memory (MiB). At least one of them is not zero.
+    Amount {
+        /// Slots of the resource.
+        slots: u32,
+        /// Memory of the resource in MiB.
+        memory: u32,
+    },
+}
+
+impl Take {
+    /// One slot, no memory: what a plain lock takes.
+    pub const ONE_SLOT: Take = Take::Amount { slots: 1, memory: 0 };
+}
+
+/// The resources a claim may be served from, in the order it prefers them.
+#[derive(Debug, Clone, Copy)]
+pub enum Candidates<'a> {
+    /// By name. A name that is not known yet comes into being with one slot.
+    Named(&'a [&'a str]),
+    /// Resources declared before.
+    Declared(&'a [ResourceId]),
+}
+
+/// A request for a lease: `count` of `candidates`, `take` of each, all or nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Claim<'a> {
+    /// Who asks. Two claims of one holder are taken to be one line of work.
+    pub holder: &'a str,
+    /// What may serve it.
+    pub candidates: Candidates<'a>,
+    /// How many of the candidates are needed.
+    pub count: u32,
+    /// How much of each.
+    pub take: Take,
+    /// How long the lease lasts without renewal.
+    pub ttl: Time,
+    /// How long the claim may wait: 0 = not at all, [`FOREVER`] = no limit.
+    pub wait: Time,
+    /// Higher goes first.
+    pub priority: i16,
+    /// Use only what nobody waits for, and give it back when somebody does.
+    pub spare: bool,
+    /// May be taken by a claim of higher priority that asks to preempt.
+    pub preemptible: bool,
+    /// Take preemptible leases of lower priority rather than wait for their end.
+    pub preempt: bool,
+    /// The notice this lease gets when it is taken back for others.
+    pub grace: Time,
+    /// The lease this one hangs on: it ends no later than its parent, and with it.
+    pub parent: Option<LeaseId>,
+}
+
+impl<'a> Claim<'a> {
+    /// One slot of one named resource, for ever, without waiting.
+    pub fn one(holder: &'a str, resource: &'a [&'a str]) -> Self {
+        Claim {
+            holder,
+            candidates: Candidates::Named(resource),
+            count: 1,
+            take: Take::ONE_SLOT,
+            ttl: FOREVER,
+            wait: 0,
+            priority: 0,
+            spare: false,
+            preemptible: false,
+            preempt: false,
+            grace: 0,
+            parent: None,
+        }
+    }
+}
+
+/// What became of a claim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Outcome {
+    /// It is a lease now.
+    Granted(LeaseId),
+    /// It stands in line.
+    Waiting(TicketId),
+}
+
+/// What became of a revocation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Revoked {
+    /// The lease is -1 from now on.
+    AtOnce,
+    /// The holder has been told; the lease is -1 at this time.
+    Notified(Time),
+    /// A notice was already running and ends no later; nothing changed.
+    AlreadyNotified(Time),
+}
+
+/// What cancelling a ticket found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Cancelled {
+    /// It left the line.
+    Left,
+    /// Too late: it had been granted. The lease is still held.
+    WasGranted(LeaseId),
+    /// Too late: it had been refused.
+    WasRefused(Reason),
+}
+
+/// What a table does about a deadlock that nobody can resolve by waiting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum DeadlockPolicy {
+    /// `find_deadlocks` tells; nothing is revoked.
+    #[default]
+    Report,
+    /// Revoke the proposed victim as soon as a deadlock arises.
+    Break,
+}
+
+/// Which part of a table is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// Held leases.
+    Leases,
+    /// Resources taken by leases.
+    Holds,
+    /// Waiting claims.
+    Tickets,
+    /// Candidates of waiting claims.
+    Candidates,
+    /// Resources.
+    Resources,
+    /// Holders.
+    Holders,
+    /// Names.
+    Names,
+    /// Declared wants.
+    Wants,
+}
+
+/// Why a command was not carried out. Nothing has changed then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Error {
+    /// A name is empty.
+    EmptyName,
+    /// A name is longer than [`MAX_NAME`] bytes.
+    NameTooLong,
+    /// A lease of no length was asked for.
+    ZeroTtl,
+    /// A time or length of time is beyond what a table can express.
+    TimeTooLarge,
+    /// The time given is before a time given earlier.
+    TimeBackwards,
+    /// A claim for none of its candidates.
+    CountIsZero,
+    /// A claim for more resources than it names.
+    CountExceedsCandidates,
+    /// A claim names a resource twice.
+    DuplicateCandidate,
+    /// A claim takes nothing of each resource, or a resource has nothing to take.
+    ZeroAmount,
+    /// A resource id that this table did not give out.
+    UnknownResource,
+    /// The claim asks for more than there is. Waiting would not help.
+    Impossible,
+    /// Not free now, and the claim does not wait.
+    Busy,
+    /// No lease of that id is remembered.
+    UnknownLease,
+    /// No ticket of that id is remembered.
+    UnknownTicket,
+    /// The lease has ended.
+    NotHeld(LeaseState, Reason),
+    /// This reason is not one for a revocation.
+    NotARevocation(Reason),
+    /// The parent lease is not held.
+    ParentNotHeld,
+    /// Leases may not hang deeper than [`MAX_DEPTH`].
+    TooDeep,
+    /// A resource that is in use cannot change its size.
+    InUse,
+    /// The holder has declared no such want.
+    UnknownWant,
+    /// That part of the table has no room left.
+    Full(Part),
+    /// The table's memory does not make sense.
+    Corrupt,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Error::EmptyName => "the name is empty; give it at least one byte",
+            Error::NameTooLong => "the name is longer than 255 bytes",
+            Error::ZeroTtl => "a lease must last at least one unit of time",
+            Error::TimeTooLarge => "the time does not fit into 48 bits",
+            Error::TimeBackwards => "the time given is earlier than one given before",
+            Error::CountIsZero => "the claim asks for none of its candidates",
+            Error::CountExceedsCandidates => "the claim asks for more resources than it names",
+            Error::DuplicateCandidate => "the claim names a resource twice",
+            Error::ZeroAmount => "at least one slot or some memory is needed",
+            Error::UnknownResource => "no resource has that id",
+            Error::Impossible => "the claim asks for more than exists; waiting would not help",
+            Error::Busy => "not free now; claim with a wait to stand in line",
+            Error::UnknownLease => "no lease of that id is remembered",
+            Error::UnknownTicket => "no ticket of that id is remembered",
+            Error::NotHeld(LeaseState::Revoked, reason) => {
+                return write!(f, "the lease was revoked ({reason}); claim again");
+            }
+            Error::NotHeld(_, reason) => {
+                return write!(f, "the lease has ended ({reason}); claim again");
+            }
+            Error::NotARevocation(reason) => {
+                return write!(f, "{reason} is not a reason to revoke a lease");
+            }
+            Error::ParentNotHeld => "the parent lease is not held",
+            Error::TooDeep => "leases hang at most 16 deep",
+            Error::InUse => "the resource is in use and cannot change its size",
+            Error::UnknownWant => "the holder has declared no such want",
+            Error::Full(part) => {
+                return write!(f, "the table has no room left for {part:?}; build it larger");
+            }
+            Error::Corrupt => "the table's memory does not make sense",
+        };
+        f.write_str(text)
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,160 @@
+//! Does the memory make sense? Walks everything and checks what must always hold.
+
+use super::Table;
+use super::layout::flag;
+use super::memory::Memory;
+use super::resource::Usage;
+use super::slot::Word;
+use super::types::FOREVER;
+
+impl<M: Memory> Table<M> {
+    /// Checks the table's structure from end to end; what is wrong, in words.
+    pub fn verify(&self) -> Result<(), String> {
+        self.verify_leases()?;
+        self.verify_resources()?;
+        self.verify_queue()?;
+        self.verify_timers()?;
+        match self.corrupt.get() {
+            true => Err("an index or a list makes no sense".into()),
+            false => Ok(()),
+        }
+    }
+
+    fn verify_leases(&self) -> Result<(), String> {
+        let header = self.header();
+        let (mut held, mut ended, mut takeable, mut holds) = (0, 0, 0, 0);
+        for index in 1..=header.leases.fresh.get() {
+            let record = self.lease_record(index);
+            let id = record.slot.id.get();
+            if id == 0 {
+                continue;
+            }
+            if self.lease_index(id) != index {
+                return Err(format!("lease {id} is in record {index}"));
+            }
+            let word = Word(record.slot.word.get());
+            holds += self.holds_of(index).count() as u32;
+            if self.holds_of(index).count() as u32 != record.hold_count.get() {
+                return Err(format!("lease {id} has lost a hold"));
+            }
+            if !word.held() {
+                ended += 1;
+                continue;
+            }
+            held += 1;
+            let flags = record.flags.get();
+            let can_be_taken = flags & (flag::SPARE | flag::PREEMPTIBLE) != 0;
+            takeable += (can_be_taken && flags & flag::REVOKING == 0) as u32;
+            if !self.leases_of(record.holder.get()).any(|other| other == index) {
+                return Err(format!("lease {id} is missing from its holder's list"));
+            }
+            if (word.time() == FOREVER) != (record.timer.get() == 0) {
+                return Err(format!("lease {id} ends at {} but has no timer", word.time()));
+            }
+            if self.parent_end(index) < word.time() {
+                return Err(format!("lease {id} outlives its parent"));
+            }
+        }
+        for (what, counted, found) in [
+            ("held leases", header.held.get(), held),
+            ("ended leases", header.ended_leases.len.get(), ended),
+            ("takeable leases", header.takeable.get(), takeable),
+            ("holds", header.holds.live.get(), holds),
+        ] {
+            if counted != found {
+                return Err(format!("{what}: counted {counted}, found {found}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn verify_resources(&self) -> Result<(), String> {
+        let mut found = 0;
+        for name in 1..=self.header().names.fresh.get() {
+            let index = self.name_record(name).resource.get();
+            if index == 0 {
+                continue;
+            }
+            found += 1;
+            let record = self.resource_record(index);
+            let mut sum = Usage::default();
+            for hold in self.holds_on(index) {
+                sum = sum.plus(self.held_usage(hold));
+            }
+            let counted = super::resource::usage(record);
+            if (sum.slots, sum.memory, sum.shared)
+                != (counted.slots, counted.memory, counted.shared)
+            {
+                return Err(format!("resource {index}: counted {counted:?}, found {sum:?}"));
+            }
+            if sum.slots > record.slots.get()
+                || sum.memory > record.memory.get()
+                || (sum.shared > 0 && sum.slots > 0)
+            {
+                return Err(format!("resource {index} is over capacity: {sum:?}"));
+            }
+        }
+        let counted = self.header().resources.live.get();
+        if counted != found {
+            return Err(format!("resources: counted {counted}, found {found}"));
+        }
+        Ok(())
+    }
+
+    fn verify_queue(&self) -> Result<(), String> {
+        let header = self.header();
+        let (mut waiting, mut children, mut overtakers, mut last) = (0, 0, 0, None);
+        for ticket in self.queue() {
+            let record = self.ticket_record(ticket);
+            waiting += 1;
+            children += self.has_flag(ticket, flag::CHILD) as u32;
+            overtakers += self.has_flag(ticket, flag::OVERTAKE) as u32;
+            if record.result.get() != 0 {
+                return Err(format!("ticket {} is decided and waits", record.id.get()));
+            }
+            let rank = self.rank(ticket);
+            if last.is_some_and(|last| last >= rank) {
+                return Err(format!("ticket {} is out of order", record.id.get()));
+            }
+            last = Some(rank);
+            if !self.tickets_in(record.line.get()).any(|other| other == ticket) {
+                return Err(format!("ticket {} is missing from its line", record.id.get()));
+            }
+        }
+        for (what, counted, found) in [
+            ("waiting tickets", header.waiting.get(), waiting),
+            ("waiting children", header.waiting_children.get(), children),
+            ("overtakers", header.overtakers.get(), overtakers),
+        ] {
+            if counted != found {
+                return Err(format!("{what}: counted {counted}, found {found}"));
+            }
+        }
+        let entangled = (1..=header.holders.fresh.get())
+            .map(|holder| self.holder_record(holder))
+            .filter(|record| record.holding.get() != 0 && record.waiting.get() != 0)
+            .count() as u32;
+        if entangled != header.entangled.get() {
+            return Err(format!(
+                "entangled: counted {}, found {entangled}",
+                header.entangled.get()
+            ));
+        }
+        Ok(())
+    }
+
+    fn verify_timers(&self) -> Result<(), String> {
+        let count = self.header().timers.get();
+        for place in 2..=count {
+            let (parent, own) = (self.timer_record((place - 2) / 4 + 1), self.timer_record(place));
+            if (parent.at.get(), parent.owner.get()) > (own.at.get(), own.owner.get()) {
+                return Err(format!("timer {place} is before its parent"));
+            }
+        }
+        let first = if count == 0 { FOREVER } else { self.timer_record(1).at.get() };
+        if self.next_due() != first {
+            return Err(format!("next due is {} but the first timer is {first}", self.next_due()));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,274 @@
+//! The commands. Each checks its arguments, then its time, brings the table up to date,
+//! acts, and leaves the line served and the deadlocks treated.
+
+use ternlease::table::{
+    Cancelled, Deadlock, Error, FOREVER, Health, LeaseId, MAX_DEPTH, MAX_NAME, Outcome, Reason,
+    Revoked, Take, TicketId, TicketState, Time, What,
+};
+
+use super::line::after;
+use super::{Ask, Model, Resource, Ticket, Want, recorded_state, ticket_id};
+
+fn check_name(name: &str) -> Result<(), Error> {
+    match name.len() {
+        0 => Err(Error::EmptyName),
+        length if length > MAX_NAME => Err(Error::NameTooLong),
+        _ => Ok(()),
+    }
+}
+
+fn check_length(time: Time) -> Result<(), Error> {
+    if time > FOREVER { Err(Error::TimeTooLarge) } else { Ok(()) }
+}
+
+/// What of a claim can be judged without looking at the table.
+fn check_ask(ask: &Ask) -> Result<(), Error> {
+    check_name(&ask.holder)?;
+    ask.candidates.iter().try_for_each(|name| check_name(name))?;
+    if ask.count == 0 {
+        return Err(Error::CountIsZero);
+    }
+    if ask.count as usize > ask.candidates.len() {
+        return Err(Error::CountExceedsCandidates);
+    }
+    if ask.take == (Take::Amount { slots: 0, memory: 0 }) {
+        return Err(Error::ZeroAmount);
+    }
+    if ask.ttl == 0 {
+        return Err(Error::ZeroTtl);
+    }
+    [ask.ttl, ask.grace, ask.wait].into_iter().try_for_each(check_length)
+}
+
+impl Model {
+    /// The frame of every command whose arguments are good.
+    fn command<T>(
+        &mut self,
+        now: Time,
+        act: impl FnOnce(&mut Model) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        if now >= FOREVER {
+            return Err(Error::TimeTooLarge);
+        }
+        if now < self.now {
+            return Err(Error::TimeBackwards);
+        }
+        self.now = now;
+        self.look_for_deadlocks = false;
+        self.bring_up_to_now();
+        let answer = act(self);
+        if answer.is_ok() {
+            self.settle();
+        }
+        if self.look_for_deadlocks {
+            self.treat_deadlocks();
+        }
+        answer
+    }
+
+    fn check_held(&self, id: u64) -> Result<(), Error> {
+        if self.held.contains_key(&id) {
+            return Ok(());
+        }
+        let lease = self.ended.get(&id).ok_or(Error::UnknownLease)?;
+        let over = lease.over.as_ref().expect("an ended lease");
+        Err(Error::NotHeld(recorded_state(lease), over.reason))
+    }
+
+    pub fn declare(&mut self, now: Time, name: &str, slots: u32, memory: u32) -> Result<(), Error> {
+        check_name(name)?;
+        if slots == 0 && memory == 0 {
+            return Err(Error::ZeroAmount);
+        }
+        self.command(now, |model| {
+            let before = model.resource_itself(name);
+            let changes = (slots, memory) != (before.slots, before.memory);
+            if changes && model.held.values().any(|lease| lease.takes_of(name)) {
+                return Err(Error::InUse);
+            }
+            model
+                .declared
+                .insert(name.to_string(), Resource { slots, memory, health: before.health });
+            Ok(())
+        })
+    }
+
+    /// `None`: a resource that this table does not know.
+    pub fn set_health(
+        &mut self,
+        now: Time,
+        name: Option<&str>,
+        health: Health,
+    ) -> Result<(), Error> {
+        self.command(now, |model| {
+            let name = name.ok_or(Error::UnknownResource)?;
+            let resource = model.declared.get_mut(name).expect("only declared ones have ids");
+            if resource.health != health {
+                resource.health = health;
+                model.emit(now, What::Health { resource: name.to_string(), health });
+            }
+            Ok(())
+        })
+    }
+
+    /// `unknown`: a candidate was given by an id that this table does not know.
+    pub fn claim(&mut self, now: Time, ask: &Ask, unknown: bool) -> Result<Outcome, Error> {
+        check_ask(ask)?;
+        let outcome = self.command(now, |model| {
+            if unknown {
+                return Err(Error::UnknownResource);
+            }
+            model.check_against_table(ask)?;
+            model.take_in(ask)
+        })?;
+        Ok(match outcome {
+            Outcome::Waiting(ticket) => match self.ticket(ticket.0) {
+                Some(TicketState::Granted(lease)) => Outcome::Granted(lease),
+                _ => outcome,
+            },
+            Outcome::Granted(_) => outcome,
+        })
+    }
+
+    fn check_against_table(&self, ask: &Ask) -> Result<(), Error> {
+        let twice = |(place, name): (usize, &String)| ask.candidates[..place].contains(name);
+        if ask.candidates.iter().enumerate().any(twice) {
+            return Err(Error::DuplicateCandidate);
+        }
+        if let Some(parent) = ask.parent {
+            let parent = self.held.get(&parent).ok_or(Error::ParentNotHeld)?;
+            if parent.depth + 1 > MAX_DEPTH {
+                return Err(Error::TooDeep);
+            }
+        }
+        if self.impossible(ask) { Err(Error::Impossible) } else { Ok(()) }
+    }
+
+    /// Put the claim in line; see whether it may leave at once, has to wait, or must not stay.
+    fn take_in(&mut self, ask: &Ask) -> Result<Outcome, Error> {
+        let id = (self.waiting.len() + self.decided.len()) as u64 + 1;
+        let credit = self.credits.get(&ask.holder).copied();
+        let ticket = Ticket {
+            id,
+            ask: ask.clone(),
+            age: credit.unwrap_or(self.arrivals + 1),
+            worker: ask
+                .parent
+                .map_or(ask.holder.clone(), |parent| self.held[&parent].worker.clone()),
+            arrived: self.now,
+            deadline: after(self.now, ask.wait),
+            may_overtake: false,
+        };
+        self.waiting.insert(id, ticket);
+        let at_once = self.grantable().contains(&id);
+        if !at_once && ask.wait == 0 {
+            self.waiting.remove(&id);
+            return Err(Error::Busy);
+        }
+        self.arrivals += 1;
+        if self.credits.remove(&ask.holder).is_some() {
+            self.note("age taken over from a victim");
+        }
+        if at_once {
+            return Ok(Outcome::Granted(LeaseId(self.grant(id, None))));
+        }
+        self.look_for_deadlocks = true;
+        self.emit(self.now, What::Queued { ticket: ticket_id(id) });
+        Ok(Outcome::Waiting(TicketId(id)))
+    }
+
+    pub fn renew(&mut self, now: Time, id: u64, ttl: Option<Time>) -> Result<Time, Error> {
+        if ttl == Some(0) {
+            return Err(Error::ZeroTtl);
+        }
+        check_length(ttl.unwrap_or(1))?;
+        self.command(now, |model| {
+            model.check_held(id)?;
+            let parent = model.held[&id].ask.parent;
+            let parent_end = parent.map_or(FOREVER, |parent| model.held[&parent].end());
+            let lease = model.held.get_mut(&id).expect("just checked");
+            let left = lease.end() - now;
+            let late = lease.end() < FOREVER && left * 4 < lease.ttl;
+            lease.ttl = ttl.unwrap_or(lease.ttl);
+            lease.own_end = lease.own_end.max(after(now, lease.ttl).min(parent_end));
+            let end = lease.end();
+            if late {
+                model.emit(now, What::RenewedLate { lease: LeaseId(id), until: end });
+            }
+            Ok(end)
+        })
+    }
+
+    pub fn release(&mut self, now: Time, id: u64) -> Result<(), Error> {
+        self.end(now, id, Reason::Released)
+    }
+
+    pub fn end(&mut self, now: Time, id: u64, reason: Reason) -> Result<(), Error> {
+        self.command(now, |model| {
+            model.check_held(id)?;
+            model.end_lease(id, now, reason, None);
+            Ok(())
+        })
+    }
+
+    pub fn revoke(
+        &mut self,
+        now: Time,
+        id: u64,
+        reason: Reason,
+        by: &str,
+        notice: Time,
+    ) -> Result<Revoked, Error> {
+        if !reason.is_revocation() {
+            return Err(Error::NotARevocation(reason));
+        }
+        check_length(notice)?;
+        self.command(now, |model| {
+            model.check_held(id)?;
+            Ok(model.take_away(id, reason, Some(by.to_string()), notice))
+        })
+    }
+
+    pub fn cancel(&mut self, now: Time, id: u64) -> Result<Cancelled, Error> {
+        self.command(now, |model| match model.ticket(id) {
+            None => Err(Error::UnknownTicket),
+            Some(TicketState::Granted(lease)) => Ok(Cancelled::WasGranted(lease)),
+            Some(TicketState::Refused(reason)) => Ok(Cancelled::WasRefused(reason)),
+            Some(TicketState::Waiting) => {
+                model.refuse(id, now, Reason::Cancelled);
+                Ok(Cancelled::Left)
+            }
+        })
+    }
+
+    pub fn advance(&mut self, now: Time) -> Result<(), Error> {
+        self.command(now, |_| Ok(()))
+    }
+
+    pub fn want(&mut self, now: Time, holder: &str, resource: &str) -> Result<(), Error> {
+        check_name(holder)?;
+        check_name(resource)?;
+        self.command(now, |model| {
+            let want = Want { holder: holder.to_string(), resource: resource.to_string() };
+            if !model.wants.contains(&want) {
+                model.wants.push(want);
+            }
+            Ok(())
+        })
+    }
+
+    pub fn unwant(&mut self, now: Time, holder: &str, resource: &str) -> Result<(), Error> {
+        check_name(holder)?;
+        check_name(resource)?;
+        self.command(now, |model| {
+            let before = model.wants.len();
+            model.wants.retain(|want| want.holder != holder || want.resource != resource);
+            if model.wants.len() == before { Err(Error::UnknownWant) } else { Ok(()) }
+        })
+    }
+
+    pub fn find_deadlocks(&mut self, now: Time) -> Result<Vec<Deadlock>, Error> {
+        self.command(now, |_| Ok(()))?;
+        Ok(self.deadlocks())
+    }
+}

@@ -1,0 +1,314 @@
+//! A second table, written from `docs/rules.md` and nothing else: plain maps, scans, no
+//! cached answers. It is slow on purpose; the point is that it can be checked by reading.
+//!
+//! It numbers leases and tickets 1, 2, 3, ... in the order they come into being.
+
+mod commands;
+mod deadlock;
+mod ending;
+mod line;
+mod takeback;
+
+pub mod compare;
+pub mod generate;
+pub mod invariants;
+pub mod step;
+pub mod tally;
+
+use std::collections::BTreeMap;
+
+use ternlease::table::{
+    Deadlock, Event, Health, LeaseId, LeaseInfo, LeaseState, Reason, ResourceInfo, Settings, Take,
+    Taken, TicketId, TicketState, Time, What,
+};
+
+/// What a claim asks for, with its candidates by name.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    pub holder: String,
+    pub candidates: Vec<String>,
+    pub count: u32,
+    pub take: Take,
+    pub ttl: Time,
+    pub wait: Time,
+    pub priority: i16,
+    pub spare: bool,
+    pub preemptible: bool,
+    pub preempt: bool,
+    pub grace: Time,
+    pub parent: Option<u64>,
+}
+
+/// A size and a health. What is taken is never stored, always added up.
+#[derive(Debug, Clone, Copy)]
+pub struct Resource {
+    pub slots: u32,
+    pub memory: u32,
+    pub health: Health,
+}
+
+/// Size and health of a name that nobody declared.
+const UNDECLARED: Resource = Resource { slots: 1, memory: 0, health: Health::Healthy };
+
+/// A lease that will be revoked.
+#[derive(Debug, Clone)]
+pub struct Notice {
+    pub until: Time,
+    pub reason: Reason,
+    pub by: Option<String>,
+}
+
+/// How a lease ended.
+#[derive(Debug, Clone)]
+pub struct Over {
+    pub at: Time,
+    pub reason: Reason,
+    pub by: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Lease {
+    pub id: u64,
+    pub ask: Ask,
+    pub age: u64,
+    pub worker: String,
+    /// How many leases it hangs below.
+    pub depth: u32,
+    pub takes: Vec<Taken>,
+    pub granted_at: Time,
+    pub ttl: Time,
+    /// The end without any notice.
+    pub own_end: Time,
+    pub notice: Option<Notice>,
+    pub over: Option<Over>,
+}
+
+impl Lease {
+    /// When it ends if nobody does anything.
+    pub fn end(&self) -> Time {
+        match &self.notice {
+            Some(notice) => self.own_end.min(notice.until),
+            None => self.own_end,
+        }
+    }
+
+    /// The notice, if that is what ends the lease. On a tie its own end did not come first.
+    pub fn ending_notice(&self) -> Option<&Notice> {
+        self.notice.as_ref().filter(|notice| notice.until <= self.own_end)
+    }
+
+    pub fn takes_of(&self, resource: &str) -> bool {
+        self.takes.iter().any(|taken| taken.resource == resource)
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Ticket {
+    pub id: u64,
+    pub ask: Ask,
+    pub age: u64,
+    pub worker: String,
+    pub arrived: Time,
+    pub deadline: Time,
+    pub may_overtake: bool,
+}
+
+/// A holder and the resource it cannot go on without.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Want {
+    pub holder: String,
+    pub resource: String,
+}
+
+pub struct Model {
+    settings: Settings,
+    now: Time,
+    declared: BTreeMap<String, Resource>,
+    pub held: BTreeMap<u64, Lease>,
+    pub ended: BTreeMap<u64, Lease>,
+    pub waiting: BTreeMap<u64, Ticket>,
+    decided: BTreeMap<u64, TicketState>,
+    /// Oldest first.
+    pub wants: Vec<Want>,
+    /// The ages that victims of deadlocks have to their credit.
+    credits: BTreeMap<String, u64>,
+    arrivals: u64,
+    /// Did this command put a ticket in line or grant a lease?
+    look_for_deadlocks: bool,
+    pub events: Vec<Event>,
+    revocations: u64,
+    counts: BTreeMap<Reason, u64>,
+    /// Tickets that were ever given the right to overtake.
+    pub overtakers: Vec<u64>,
+    /// How often something happened that no event tells.
+    pub happened: BTreeMap<&'static str, u64>,
+}
+
+impl Model {
+    pub fn new(settings: Settings) -> Model {
+        Model {
+            settings,
+            now: 0,
+            declared: BTreeMap::new(),
+            held: BTreeMap::new(),
+            ended: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            decided: BTreeMap::new(),
+            wants: Vec::new(),
+            credits: BTreeMap::new(),
+            arrivals: 0,
+            look_for_deadlocks: false,
+            events: Vec::new(),
+            revocations: 0,
+            counts: BTreeMap::new(),
+            overtakers: Vec::new(),
+            happened: BTreeMap::new(),
+        }
+    }
+
+    fn emit(&mut self, at: Time, what: What) {
+        let number = self.events.len() as u64 + 1;
+        self.events.push(Event { number, at, what });
+    }
+
+    fn note(&mut self, what: &'static str) {
+        *self.happened.entry(what).or_default() += 1;
+    }
+
+    pub fn now(&self) -> Time {
+        self.now
+    }
+
+    pub fn leases(&self) -> impl Iterator<Item = &Lease> {
+        self.held.values().chain(self.ended.values())
+    }
+
+    fn any_lease(&self, id: u64) -> Option<&Lease> {
+        self.held.get(&id).or_else(|| self.ended.get(&id))
+    }
+
+    pub fn state(&self, id: u64, now: Time) -> Option<LeaseState> {
+        if let Some(lease) = self.ended.get(&id) {
+            return Some(recorded_state(lease));
+        }
+        let lease = self.held.get(&id)?;
+        Some(if now < lease.end() {
+            LeaseState::Held
+        } else if lease.ending_notice().is_some() {
+            LeaseState::Revoked
+        } else {
+            LeaseState::Expired
+        })
+    }
+
+    pub fn lease(&self, id: u64) -> Option<LeaseInfo> {
+        let lease = self.any_lease(id)?;
+        let (end, reason, revoker) = match (&lease.over, &lease.notice) {
+            (Some(over), _) => (over.at, Some(over.reason), over.by.clone()),
+            (None, Some(notice)) => (lease.end(), Some(notice.reason), notice.by.clone()),
+            (None, None) => (lease.end(), None, None),
+        };
+        Some(LeaseInfo {
+            id: LeaseId(id),
+            state: recorded_state(lease),
+            holder: lease.ask.holder.clone(),
+            takes: lease.takes.clone(),
+            priority: lease.ask.priority,
+            granted_at: lease.granted_at,
+            end,
+            reason,
+            revoker,
+            revoking: lease.over.is_none() && lease.notice.is_some(),
+            spare: lease.ask.spare,
+            preemptible: lease.ask.preemptible,
+            shared: lease.ask.take == Take::Shared,
+            parent: lease.ask.parent.map(LeaseId),
+        })
+    }
+
+    pub fn ticket(&self, id: u64) -> Option<TicketState> {
+        if self.waiting.contains_key(&id) {
+            return Some(TicketState::Waiting);
+        }
+        self.decided.get(&id).copied()
+    }
+
+    /// The place of every waiting ticket: 1 + the number of earlier ones that conflict.
+    pub fn places(&self) -> Vec<(u64, u32)> {
+        let line = self.line();
+        let place = |(n, ticket): (usize, &&Ticket)| {
+            let before = line[..n].iter().filter(|other| conflict(&other.ask, &ticket.ask));
+            (ticket.id, 1 + before.count() as u32)
+        };
+        line.iter().enumerate().map(place).collect()
+    }
+
+    pub fn held_by(&self, holder: &str) -> Vec<u64> {
+        self.held
+            .values()
+            .filter(|lease| lease.ask.holder == holder)
+            .map(|lease| lease.id)
+            .collect()
+    }
+
+    pub fn revocations(&self) -> u64 {
+        self.revocations
+    }
+
+    pub fn count(&self, reason: Reason) -> u64 {
+        self.counts.get(&reason).copied().unwrap_or(0)
+    }
+
+    /// A name exists if it was declared, or while something refers to it.
+    fn exists(&self, name: &str) -> bool {
+        self.declared.contains_key(name)
+            || self.leases().any(|lease| lease.takes_of(name))
+            || self.waiting.values().any(|ticket| ticket.ask.candidates.iter().any(|c| c == name))
+            || self.wants.iter().any(|want| want.resource == name)
+    }
+
+    fn resource_itself(&self, name: &str) -> Resource {
+        self.declared.get(name).copied().unwrap_or(UNDECLARED)
+    }
+
+    pub fn resource(&self, name: &str) -> Option<ResourceInfo> {
+        if !self.exists(name) {
+            return None;
+        }
+        let itself = self.resource_itself(name);
+        let load = line::loads(self.held.values()).remove(name).unwrap_or_default();
+        Some(ResourceInfo {
+            name: name.to_string(),
+            slots: itself.slots,
+            memory: itself.memory,
+            used_slots: load.slots,
+            used_memory: load.memory,
+            shared: load.shared,
+            health: itself.health,
+            declared: self.declared.contains_key(name),
+        })
+    }
+
+    /// The deadlocks as they are, without bringing anything up to date.
+    pub fn deadlocks_now(&self) -> Vec<Deadlock> {
+        self.deadlocks()
+    }
+}
+
+fn recorded_state(lease: &Lease) -> LeaseState {
+    match &lease.over {
+        None => LeaseState::Held,
+        Some(over) if over.reason.is_revocation() => LeaseState::Revoked,
+        Some(_) => LeaseState::Expired,
+    }
+}
+
+/// Two claims conflict if they may meet on a resource, unless they can share it.
+pub fn conflict(a: &Ask, b: &Ask) -> bool {
+    let both_shared = a.take == Take::Shared && b.take == Take::Shared;
+    !both_shared && a.candidates.iter().any(|name| b.candidates.contains(name))
+}
+
+fn ticket_id(id: u64) -> TicketId {
+    TicketId(id)
+}

@@ -1,0 +1,183 @@
+//! A command with its time, as data: it can be generated, printed, replayed and left out.
+
+use std::collections::BTreeMap;
+
+use ternlease::home::process::new_table;
+use ternlease::table::{
+    Cancelled, Candidates, Claim, Deadlock, Error, Health, Heap, LeaseId, Outcome, Reason,
+    ResourceId, Revoked, Settings, Table, TicketId, Time,
+};
+
+use super::{Ask, Model};
+
+/// Leases and tickets go by the model's numbers; a number not given out yet is an unknown id.
+#[derive(Debug, Clone)]
+pub enum Command {
+    Declare { name: String, slots: u32, memory: u32 },
+    Health { name: String, health: Health },
+    Claim { ask: Ask, by_id: bool },
+    Renew { lease: u64, ttl: Option<Time> },
+    Release { lease: u64 },
+    End { lease: u64, reason: Reason },
+    Revoke { lease: u64, reason: Reason, by: String, notice: Time },
+    Cancel { ticket: u64 },
+    Advance,
+    Want { holder: String, resource: String },
+    Unwant { holder: String, resource: String },
+    FindDeadlocks,
+}
+
+#[derive(Debug, Clone)]
+pub struct Step {
+    pub now: Time,
+    pub command: Command,
+}
+
+/// What a command answers, whatever it was.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    Done,
+    Outcome(Outcome),
+    End(Time),
+    Revoked(Revoked),
+    Cancelled(Cancelled),
+    Deadlocks(Vec<Deadlock>),
+}
+
+/// Names that were declared have ids in the real table.
+pub type Ids = BTreeMap<String, ResourceId>;
+
+pub fn run_on_model(model: &mut Model, ids: &Ids, step: &Step) -> Result<Answer, Error> {
+    let now = step.now;
+    match &step.command {
+        Command::Declare { name, slots, memory } => {
+            model.declare(now, name, *slots, *memory).map(|()| Answer::Done)
+        }
+        Command::Health { name, health } => {
+            let known = ids.contains_key(name).then_some(name.as_str());
+            model.set_health(now, known, *health).map(|()| Answer::Done)
+        }
+        Command::Claim { ask, by_id } => {
+            let unknown = *by_id && ask.candidates.iter().any(|name| !ids.contains_key(name));
+            model.claim(now, ask, unknown).map(Answer::Outcome)
+        }
+        Command::Renew { lease, ttl } => model.renew(now, *lease, *ttl).map(Answer::End),
+        Command::Release { lease } => model.release(now, *lease).map(|()| Answer::Done),
+        Command::End { lease, reason } => model.end(now, *lease, *reason).map(|()| Answer::Done),
+        Command::Revoke { lease, reason, by, notice } => {
+            model.revoke(now, *lease, *reason, by, *notice).map(Answer::Revoked)
+        }
+        Command::Cancel { ticket } => model.cancel(now, *ticket).map(Answer::Cancelled),
+        Command::Advance => model.advance(now).map(|()| Answer::Done),
+        Command::Want { holder, resource } => {
+            model.want(now, holder, resource).map(|()| Answer::Done)
+        }
+        Command::Unwant { holder, resource } => {
+            model.unwant(now, holder, resource).map(|()| Answer::Done)
+        }
+        Command::FindDeadlocks => model.find_deadlocks(now).map(Answer::Deadlocks),
+    }
+}
+
+/// The real table with what is needed to talk to it in the model's numbers.
+pub struct Real {
+    pub table: Table<Heap>,
+    pub ids: Ids,
+    /// An id that the table did not give out.
+    foreign: ResourceId,
+    /// Real ids of the leases 1, 2, 3, ...
+    pub leases: Vec<LeaseId>,
+    pub tickets: Vec<TicketId>,
+}
+
+impl Real {
+    pub fn new(settings: Settings) -> Real {
+        let elsewhere = new_table(settings.clone());
+        let foreign = (0..40).map(|n| elsewhere.declare(0, &format!("elsewhere {n}"), 1, 0)).last();
+        Real {
+            table: new_table(settings),
+            ids: Ids::new(),
+            foreign: foreign.expect("some").expect("there is room"),
+            leases: Vec::new(),
+            tickets: Vec::new(),
+        }
+    }
+
+    pub fn lease(&self, number: u64) -> LeaseId {
+        let known = number.checked_sub(1).and_then(|place| self.leases.get(place as usize));
+        known.copied().unwrap_or(LeaseId(u64::MAX - number))
+    }
+
+    pub fn ticket(&self, number: u64) -> TicketId {
+        let known = number.checked_sub(1).and_then(|place| self.tickets.get(place as usize));
+        known.copied().unwrap_or(TicketId(u64::MAX - number))
+    }
+
+    pub fn run(&mut self, step: &Step) -> Result<Answer, Error> {
+        let (table, now) = (&self.table, step.now);
+        match &step.command {
+            Command::Declare { name, slots, memory } => {
+                let id = table.declare(now, name, *slots, *memory)?;
+                if let Some(before) = self.ids.insert(name.clone(), id) {
+                    assert_eq!(before, id, "declaring again gave another id");
+                }
+                Ok(Answer::Done)
+            }
+            Command::Health { name, health } => {
+                table.set_health(now, self.resource_id(name), *health).map(|()| Answer::Done)
+            }
+            Command::Claim { ask, by_id } => {
+                let names: Vec<&str> = ask.candidates.iter().map(String::as_str).collect();
+                let ids: Vec<ResourceId> =
+                    names.iter().map(|name| self.resource_id(name)).collect();
+                let candidates =
+                    if *by_id { Candidates::Declared(&ids) } else { Candidates::Named(&names) };
+                table.claim(now, &self.claim(ask, candidates)).map(Answer::Outcome)
+            }
+            Command::Renew { lease, ttl } => {
+                table.renew(now, self.lease(*lease), *ttl).map(Answer::End)
+            }
+            Command::Release { lease } => {
+                table.release(now, self.lease(*lease)).map(|()| Answer::Done)
+            }
+            Command::End { lease, reason } => {
+                table.end(now, self.lease(*lease), *reason).map(|()| Answer::Done)
+            }
+            Command::Revoke { lease, reason, by, notice } => {
+                table.revoke(now, self.lease(*lease), *reason, by, *notice).map(Answer::Revoked)
+            }
+            Command::Cancel { ticket } => {
+                table.cancel(now, self.ticket(*ticket)).map(Answer::Cancelled)
+            }
+            Command::Advance => table.advance(now).map(|()| Answer::Done),
+            Command::Want { holder, resource } => {
+                table.want(now, holder, resource).map(|()| Answer::Done)
+            }
+            Command::Unwant { holder, resource } => {
+                table.unwant(now, holder, resource).map(|()| Answer::Done)
+            }
+            Command::FindDeadlocks => table.find_deadlocks(now).map(Answer::Deadlocks),
+        }
+    }
+
+    fn resource_id(&self, name: &str) -> ResourceId {
+        self.ids.get(name).copied().unwrap_or(self.foreign)
+    }
+
+    fn claim<'a>(&self, ask: &'a Ask, candidates: Candidates<'a>) -> Claim<'a> {
+        Claim {
+            holder: &ask.holder,
+            candidates,
+            count: ask.count,
+            take: ask.take,
+            ttl: ask.ttl,
+            wait: ask.wait,
+            priority: ask.priority,
+            spare: ask.spare,
+            preemptible: ask.preemptible,
+            preempt: ask.preempt,
+            grace: ask.grace,
+            parent: ask.parent.map(|parent| self.lease(parent)),
+        }
+    }
+}

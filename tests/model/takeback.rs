@@ -1,0 +1,154 @@
+//! Taking back spare and preemptible leases for those who wait.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use ternlease::table::{Reason, Take, Taken};
+
+use super::line::{Loads, add_load, loads};
+use super::{Lease, Model, Ticket, conflict};
+
+/// A picture of the table in which leases can be removed and taken without consequence.
+#[derive(Clone)]
+struct Sketch {
+    leases: BTreeMap<u64, Lease>,
+    picked: Vec<(Taken, Take)>,
+}
+
+impl Sketch {
+    fn loads(&self) -> Loads {
+        let mut loads = loads(self.leases.values());
+        for (taken, take) in &self.picked {
+            add_load(&mut loads, taken, *take);
+        }
+        loads
+    }
+}
+
+impl Model {
+    /// Look at the tickets that are not spare, in order; true if a lease was taken back.
+    pub fn take_back(&mut self) -> bool {
+        let effective = self.effective();
+        let line: Vec<Ticket> = self.line().into_iter().filter(|t| !t.ask.spare).cloned().collect();
+        let not_revoking = self.held.values().filter(|lease| lease.notice.is_none());
+        let mut sketch = Sketch {
+            leases: not_revoking.map(|lease| (lease.id, lease.clone())).collect(),
+            picked: Vec::new(),
+        };
+        let mut unsatisfied: Vec<Ticket> = Vec::new();
+        let mut changed = false;
+        for ticket in line {
+            // It may have gone with its parent a moment ago.
+            if !self.waiting.contains_key(&ticket.id) {
+                continue;
+            }
+            let behind = unsatisfied.iter().any(|earlier| conflict(&earlier.ask, &ticket.ask));
+            let plan = if behind && !ticket.may_overtake {
+                None
+            } else {
+                self.plan(&sketch, &ticket, &effective)
+            };
+            let Some((after, removed)) = plan else {
+                unsatisfied.push(ticket);
+                continue;
+            };
+            sketch = after;
+            for id in removed {
+                let Some(lease) = self.held.get(&id) else { continue };
+                let reason =
+                    if lease.ask.spare { Reason::SpareReclaimed } else { Reason::Preempted };
+                let grace = lease.ask.grace;
+                self.take_away(id, reason, Some(ticket.ask.holder.clone()), grace);
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    /// How the sketch looks once the ticket is satisfied, and which leases go for it in order.
+    fn plan(
+        &self,
+        sketch: &Sketch,
+        ticket: &Ticket,
+        effective: &BTreeMap<u64, i16>,
+    ) -> Option<(Sketch, Vec<u64>)> {
+        let ask = &ticket.ask;
+        let needed = ask.count as usize;
+        let mut sketch = sketch.clone();
+        let mut removed = Vec::new();
+        let at_first = sketch.loads();
+        let (fitting, others): (Vec<&String>, Vec<&String>) =
+            ask.candidates.iter().partition(|name| self.fits(&at_first, name, ask.take));
+        let mut picks: Vec<&String> = fitting.into_iter().take(needed).collect();
+        for name in others {
+            if picks.len() == needed {
+                break;
+            }
+            let mut trial = sketch.clone();
+            let mut gone = Vec::new();
+            let mut takeable: Vec<&Lease> = sketch
+                .leases
+                .values()
+                .filter(|lease| {
+                    lease.takes_of(name) && self.may_take_back(ticket, lease, effective)
+                })
+                .collect();
+            takeable.sort_by_key(|lease| (!lease.ask.spare, lease.ask.priority, Reverse(lease.id)));
+            let mut takeable = takeable.into_iter();
+            let fits = loop {
+                if self.fits(&trial.loads(), name, ask.take) {
+                    break true;
+                }
+                let Some(next) = takeable.next() else { break false };
+                trial.leases.remove(&next.id);
+                gone.push(next.id);
+            };
+            if fits {
+                sketch = trial;
+                removed.extend(gone);
+                picks.push(name);
+            }
+        }
+        if picks.len() < needed {
+            return None;
+        }
+        for name in picks {
+            sketch.picked.push((self.taken(name, ask.take), ask.take));
+        }
+        Some((sketch, removed))
+    }
+
+    fn may_take_back(
+        &self,
+        ticket: &Ticket,
+        lease: &Lease,
+        effective: &BTreeMap<u64, i16>,
+    ) -> bool {
+        lease.ask.spare
+            || (ticket.ask.preempt
+                && lease.ask.preemptible
+                && self.standing(lease, effective) < effective[&ticket.id])
+    }
+
+    /// The highest of a lease's own priority and those its worker makes wait elsewhere.
+    fn standing(&self, lease: &Lease, effective: &BTreeMap<u64, i16>) -> i16 {
+        let loads = loads(self.held.values());
+        let held_elsewhere = |name: &str| {
+            let others = self
+                .held
+                .values()
+                .filter(|other| other.worker == lease.worker && other.id != lease.id);
+            others.into_iter().any(|other| other.takes_of(name))
+        };
+        let waiting_elsewhere =
+            self.waiting.values().filter(|ticket| {
+                ticket.worker != lease.worker
+                    && !ticket.ask.candidates.iter().any(|name| lease.takes_of(name))
+                    && ticket.ask.candidates.iter().any(|name| {
+                        held_elsewhere(name) && !self.fits(&loads, name, ticket.ask.take)
+                    })
+            });
+        let theirs = waiting_elsewhere.map(|ticket| effective[&ticket.id]);
+        theirs.chain([lease.ask.priority]).max().expect("its own is there")
+    }
+}

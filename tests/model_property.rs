@@ -1,0 +1,181 @@
+//! The table and a second implementation of its rules get the same random commands; every
+//! answer, every event and all that can be seen must agree after each of them.
+//!
+//! `TERN_STEPS=1000000` makes it longer, `TERN_SEED=42` replays one episode.
+
+mod model;
+
+use std::env;
+use std::fmt::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
+
+use model::compare::Pair;
+use model::generate::{Rng, World};
+use model::step::Step;
+use model::tally::Tally;
+
+const STEPS: u64 = 120_000;
+const THREADS: u64 = 2;
+
+/// At least so often per 100,000 commands.
+const MINIMA: &[(&str, u64)] = &[
+    ("granted at once", 5_000),
+    ("granted from line", 1_000),
+    ("granted by overtaking", 30),
+    ("soft deadlock cured", 30),
+    ("hard deadlock broken", 100),
+    ("age taken over from a victim", 30),
+    ("deadlock reported", 100),
+    ("deadlock of several reported", 30),
+    ("deadlock with a want reported", 30),
+    ("child ended with its parent", 300),
+    ("renewed late", 100),
+    ("health changed", 200),
+    ("notice DEADLOCK_VICTIM", 50),
+    ("notice PREEMPTED", 50),
+    ("notice SPARE_RECLAIMED", 50),
+    ("notice PARENT_REVOKED", 30),
+    ("ended DEADLOCK_VICTIM", 100),
+    ("ended PREEMPTED", 100),
+    ("ended SPARE_RECLAIMED", 100),
+    ("ended OPERATOR", 30),
+    ("ended PARENT_REVOKED", 100),
+    ("ended TIMED_OUT", 1_000),
+    ("ended RELEASED", 1_000),
+    ("ended HOLDER_DIED", 100),
+    ("refused WAIT_TIMED_OUT", 300),
+    ("refused CANCELLED", 300),
+    ("refused PARENT_ENDED", 30),
+    ("answer AtOnce", 300),
+    ("answer Notified", 300),
+    ("answer AlreadyNotified", 30),
+    ("answer Left", 300),
+    ("answer WasGranted", 30),
+    ("answer WasRefused", 30),
+    ("error Busy", 300),
+    ("error Impossible", 300),
+    ("error EmptyName", 30),
+    ("error NameTooLong", 30),
+    ("error ZeroTtl", 30),
+    ("error ZeroAmount", 30),
+    ("error TimeTooLarge", 100),
+    ("error TimeBackwards", 100),
+    ("error CountIsZero", 30),
+    ("error CountExceedsCandidates", 30),
+    ("error DuplicateCandidate", 30),
+    ("error UnknownResource", 30),
+    ("error UnknownLease", 30),
+    ("error UnknownTicket", 30),
+    ("error UnknownWant", 30),
+    ("error NotHeld", 300),
+    ("error NotARevocation", 30),
+    ("error ParentNotHeld", 30),
+    ("error TooDeep", 10),
+    ("error InUse", 30),
+];
+
+/// Run these steps, or as many as it takes to see a difference: (steps run, what differs).
+fn replay(world: &World, steps: &[Step]) -> Result<(), (usize, String)> {
+    let mut pair = Pair::new(world.settings.clone(), &world.names, &world.holders, world.flat);
+    for (nth, step) in steps.iter().enumerate() {
+        guarded(&mut pair, step).map_err(|text| (nth + 1, text))?;
+    }
+    Ok(())
+}
+
+/// A panic in the table is a difference like any other.
+fn guarded(pair: &mut Pair, step: &Step) -> Result<(), String> {
+    catch_unwind(AssertUnwindSafe(|| pair.step(step))).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().cloned();
+        Err(format!(
+            "panic: {}",
+            text.or(panic.downcast_ref::<&str>().map(|text| text.to_string())).unwrap_or_default()
+        ))
+    })
+}
+
+/// Leave out ever smaller parts as long as some difference remains.
+fn shrink(world: &World, mut steps: Vec<Step>) -> (Vec<Step>, String) {
+    let mut last = String::from("does not fail when replayed");
+    if let Err((length, text)) = replay(world, &steps) {
+        steps.truncate(length);
+        last = text;
+    }
+    let mut part = steps.len().div_ceil(2);
+    loop {
+        let mut start = 0;
+        let mut shorter = false;
+        while start < steps.len() {
+            let mut without = steps.clone();
+            without.drain(start..(start + part).min(steps.len()));
+            match replay(world, &without) {
+                Err((length, text)) => {
+                    without.truncate(length);
+                    (steps, last, shorter) = (without, text, true);
+                }
+                Ok(()) => start += part,
+            }
+        }
+        if part == 1 && !shorter {
+            return (steps, last);
+        }
+        part = part.div_ceil(2);
+    }
+}
+
+fn episode(seed: u64) -> Result<Tally, String> {
+    let mut rng = Rng(seed);
+    let world = World::new(&mut rng);
+    let mut pair = Pair::new(world.settings.clone(), &world.names, &world.holders, world.flat);
+    let mut steps = Vec::new();
+    for nth in 0..world.length {
+        let step = world.step(&mut rng, &pair.model, nth);
+        steps.push(step.clone());
+        if guarded(&mut pair, &step).is_err() {
+            let (steps, text) = shrink(&world, steps);
+            let mut report = format!("TERN_SEED={seed}\n{:?}\n", world.settings);
+            for step in &steps {
+                writeln!(report, "  {step:?}").expect("a string takes it");
+            }
+            return Err(format!("{report}{text}"));
+        }
+    }
+    let mut tally = pair.tally;
+    tally.episode(&pair.model);
+    Ok(tally)
+}
+
+fn number(name: &str) -> Option<u64> {
+    env::var(name)
+        .ok()
+        .map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is not a number")))
+}
+
+#[test]
+fn the_table_does_what_the_rules_say() {
+    if let Some(seed) = number("TERN_SEED") {
+        println!("{}", episode(seed).unwrap_or_else(|report| panic!("{report}")));
+        return;
+    }
+    let steps = number("TERN_STEPS").unwrap_or(STEPS);
+    let share = move |thread: u64| {
+        let mut tally = Tally::default();
+        let mut seeds = Rng(thread);
+        while tally.commands < steps / THREADS {
+            tally.merge(episode(seeds.next())?);
+        }
+        Ok::<Tally, String>(tally)
+    };
+    let threads: Vec<_> = (0..THREADS).map(|thread| thread::spawn(move || share(thread))).collect();
+    let mut total = Tally::default();
+    for thread in threads {
+        let share = thread.join().expect("differences are answers, not panics");
+        total.merge(share.unwrap_or_else(|report| panic!("{report}")));
+    }
+    println!("{total}");
+    for (what, minimum) in MINIMA {
+        let wanted = minimum * total.commands / 100_000;
+        assert!(total.get(what) >= wanted, "{what}: {} times, expected {wanted}", total.get(what));
+    }
+}
