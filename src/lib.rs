@@ -1,9 +1,35 @@
 //! Leases on GPUs and other scarce things: who may use it now, until when, and why not.
+//!
+//! Every answer is one of three: a lease is held (+1), expired (0) or revoked (-1).
+//!
+//! ```
+//! use ternlease::{LeaseManager, LeaseState};
+//! use std::time::Duration;
+//!
+//! let manager = LeaseManager::open("process:")?;
+//! let lease = manager.acquire("gpu0", "trainer", Duration::from_secs(30))?;
+//! assert_eq!(manager.state(lease), Some(LeaseState::Held));
+//! manager.revoke(lease)?;
+//! assert_eq!(manager.state(lease), Some(LeaseState::Revoked));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! * [`LeaseManager`] has leases on named resources: claims of some of many, waiting in line, priorities,
+//!   revocation with reason and notice, deadlock detection, and a history of events.
+//! * [`table`] is the pure state machine behind it; `docs/rules.md` says exactly what it decides.
 #![deny(unsafe_code)]
 
 pub mod home;
+pub mod manager;
 #[forbid(unsafe_code)]
 pub mod table;
 // Zeroed memory needs the allocator's promise, which only unsafe code can take up.
 #[allow(unsafe_code)]
 mod zeroed;
+
+pub use manager::{ClaimBuilder, LeaseManager, OpenError, Options, Span, Ticket, TimeKind};
+pub use table::{
+    Deadlock, DeadlockPolicy, Error, Event, FOREVER, Health, LeaseId, LeaseInfo, LeaseState,
+    Limits, Part, Reason, ReasonClass, ResourceInfo, Revoked, Take, Taken, TicketId, TicketInfo,
+    TicketState, Time, Wait, What,
+};

@@ -96,7 +96,7 @@ pub struct ResourceInfo {
 impl<M: Memory> Table<M> {
     /// The state of a lease by a clock that shows `now`.
     pub fn state(&self, id: LeaseId, now: Time) -> Option<LeaseState> {
-        lease_state(&*self.memory, id, now)
+        lease_state(&*self.memory, id, || now)
     }
 
     /// Everything about a lease that is held or remembered.

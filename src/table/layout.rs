@@ -22,7 +22,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Limits { leases: 4096, tickets: 4096, resources: 4096, history: 1024 }
+        Limits { leases: 65_536, tickets: 16_384, resources: 65_536, history: 1024 }
     }
 }
 

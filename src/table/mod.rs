@@ -244,20 +244,28 @@ fn index_bits(len: usize) -> u32 {
 
 /// Where ids of a table start that is made at `unix_seconds`: far enough above the ids of an
 /// earlier table with the same limits, as long as that one granted fewer than
-/// `2^(31 - bits)` leases per second on average (with the default limits: a quarter of a million).
+/// `2^(31 - bits)` leases per second on average (with the default limits: 16,384).
 /// Ids stay below 2^63 until the year 2106.
 pub fn first_sequence(limits: Limits, unix_seconds: u64) -> u64 {
     let bits = index_bits(limits.sizes().leases).max(index_bits(limits.sizes().tickets));
     unix_seconds << (31 - bits.min(31))
 }
 
-/// The state of a lease at `now`, read from a table's memory without its lock.
+/// The state of a lease, read from a table's memory without its lock. The clock is asked only if the answer depends on it.
 #[inline(always)]
-pub fn lease_state<M: Memory>(memory: &M, id: LeaseId, now: Time) -> Option<LeaseState> {
+pub fn lease_state<M: Memory>(
+    memory: &M,
+    id: LeaseId,
+    now: impl FnOnce() -> Time,
+) -> Option<LeaseState> {
     let leases = memory.leases();
     let bits = index_bits(leases.len());
     let index = (id.0 & ((1 << bits) - 1)) as usize;
-    leases.get(index)?.slot.state(id.0, now)
+    let word = leases.get(index)?.slot.read(id.0)?;
+    if word.held() && word.time() == FOREVER {
+        return Some(LeaseState::Held);
+    }
+    word.state(if word.held() { now() } else { 0 })
 }
 
 /// Renews a plain lease without the table's lock, and tells its new end; `None` if the table must decide.
@@ -270,4 +278,13 @@ pub fn renew_quickly<M: Memory>(memory: &M, id: LeaseId, now: Time) -> Option<Ti
         slot::QuickRenewal::Until(end) => Some(end),
         slot::QuickRenewal::AskTable => None,
     }
+}
+
+/// How many leases are held as far as the table knows, and when that may change by time, read without the lock.
+#[inline(always)]
+pub fn held_and_due<M: Memory>(memory: &M) -> (u32, Time) {
+    let header = memory.header();
+    // In this order: a lease granted in between can only make the answer look older than it is.
+    let due = header.next_due.get();
+    (header.held.get(), due)
 }

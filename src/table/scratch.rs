@@ -94,6 +94,11 @@ impl Stack {
     }
 
     #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.with(|items| items.is_empty())
+    }
+
+    #[inline(always)]
     pub fn push(&self, item: u32) {
         self.with(|items| items.push(item));
     }

@@ -243,6 +243,12 @@ impl<M: Memory> Table<M> {
         self.scratch.decided.push(index);
     }
 
+    /// Have tickets been decided since [`Self::take_decided`] was called last?
+    #[inline(always)]
+    pub fn any_decided(&self) -> bool {
+        !self.scratch.decided.is_empty()
+    }
+
     /// Hands the tickets decided since the last call to `each`, for the home to wake their waiters.
     pub fn take_decided(&self, mut each: impl FnMut(TicketId)) {
         self.scratch.decided.with(|decided| {

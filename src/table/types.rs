@@ -266,6 +266,12 @@ pub enum Error {
     Full(Part),
     /// The table's memory does not make sense.
     Corrupt,
+    /// The claim waited and was not granted.
+    Refused(Reason),
+    /// Ticks were given to a manager with a real clock, or a duration to one that counts ticks.
+    WrongClock,
+    /// The system would not give what is needed: an error number of the operating system.
+    System(i32),
 }
 
 impl fmt::Display for Error {
@@ -302,6 +308,16 @@ impl fmt::Display for Error {
                 return write!(f, "the table has no room left for {part:?}; build it larger");
             }
             Error::Corrupt => "the table's memory does not make sense",
+            Error::Refused(reason) => {
+                return write!(f, "the claim was not granted ({reason})");
+            }
+            Error::WrongClock => {
+                "give ticks to a manager that counts ticks, durations to any other"
+            }
+            Error::System(number) => {
+                let cause = std::io::Error::from_raw_os_error(*number);
+                return write!(f, "the system refused: {cause}");
+            }
         };
         f.write_str(text)
     }

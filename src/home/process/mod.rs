@@ -1,5 +1,167 @@
 //! The process home: a table in ordinary memory, shared by the threads of one process.
+//!
+//! One lock guards the table. What a release frees is given to the first ticket it serves before the lock is free again, and
+//! only that ticket's waiter is woken, after the lock is free: nobody barges in, nobody wakes for nothing. The woken waiter reads
+//! its lease from the ticket without the lock.
 
 mod heap;
+mod keeper;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Waker;
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
+
+use super::clock::Clock;
+use super::wake::{Wakers, Woken};
+use crate::table::{
+    self, Error, FOREVER, LeaseId, LeaseState, Settings, Table, TicketId, TicketState, Time,
+};
 
 pub use heap::{Heap, new_table};
+
+/// A table with its lock, its clock and its waiters.
+#[derive(Debug)]
+pub(crate) struct Home {
+    memory: Arc<Heap>,
+    clock: Clock,
+    ticket_mask: u64,
+    state: Mutex<State>,
+    keeper_wakes: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    table: Table<Heap>,
+    wakers: Wakers,
+    /// Until when the keeper sleeps; `None` while there is no keeper.
+    keeper_until: Option<Time>,
+    closing: bool,
+}
+
+impl Home {
+    pub fn new(settings: Settings, real_clock: bool) -> Arc<Home> {
+        let table = new_table(settings);
+        let memory = table.memory().clone();
+        let tickets = settings.limits.sizes().tickets as u64;
+        let clock = if real_clock { Clock::Real } else { Clock::Ticks(AtomicU64::new(0)) };
+        let state = State { table, wakers: Wakers::default(), keeper_until: None, closing: false };
+        Arc::new(Home {
+            memory,
+            clock,
+            ticket_mask: tickets.next_power_of_two() - 1,
+            state: Mutex::new(state),
+            keeper_wakes: Condvar::new(),
+        })
+    }
+
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Runs one command on the table, and wakes whoever that served.
+    #[inline(always)]
+    pub fn run<T>(&self, command: impl FnOnce(&Table<Heap>, Time) -> T) -> T {
+        let state = self.state.lock();
+        let now = self.time_for(&state.table);
+        let answer = command(&state.table, now);
+        if state.table.any_decided() || state.table.waiting() != 0 {
+            self.hand_over(state);
+        }
+        answer
+    }
+
+    /// The time of a command. Another thread may have read the clock later and run its command earlier.
+    #[inline(always)]
+    fn time_for(&self, table: &Table<Heap>) -> Time {
+        self.clock.now().max(table.now())
+    }
+
+    /// After a command that left, or had, tickets: time may have moved on meanwhile, the keeper may have to
+    /// get up earlier, and those that were served are woken.
+    #[cold]
+    fn hand_over(&self, mut guard: MutexGuard<'_, State>) {
+        let state = &mut *guard;
+        let now = self.time_for(&state.table);
+        if now >= state.table.next_due() && state.table.waiting() != 0 {
+            // Fails only for a time beyond all times; the next command says so.
+            let _ = state.table.advance(now);
+        }
+        let mut woken = Woken::default();
+        let State { table, wakers, .. } = state;
+        table.take_decided(|ticket| wakers.take(self.index_of(ticket), &mut woken));
+        if let Some(until) = state.keeper_until
+            && state.table.next_due() < until
+        {
+            self.keeper_wakes.notify_one();
+        }
+        drop(guard);
+        woken.wake();
+    }
+
+    fn index_of(&self, ticket: TicketId) -> usize {
+        (ticket.0 & self.ticket_mask) as usize
+    }
+
+    /// Calls `waker` when the ticket is decided; what it is now.
+    pub fn watch(self: &Arc<Self>, ticket: TicketId, waker: &Waker) -> Option<TicketState> {
+        let mut state = self.state.lock();
+        let found = state.table.ticket(ticket);
+        if found == Some(TicketState::Waiting) {
+            state.wakers.add(self.index_of(ticket), waker.clone());
+            if self.clock.is_real() && state.keeper_until.is_none() {
+                state.keeper_until = Some(0);
+                keeper::start(self);
+            }
+        }
+        found
+    }
+
+    /// The state of a lease, without the lock.
+    #[inline(always)]
+    pub fn state(&self, id: LeaseId) -> Option<LeaseState> {
+        table::lease_state(&*self.memory, id, || self.clock.now())
+    }
+
+    /// What became of a ticket, without the lock.
+    pub fn ticket(&self, id: TicketId) -> Option<TicketState> {
+        table::ticket_state(&*self.memory, id)
+    }
+
+    /// Renews a lease, without the lock where no rule but the simplest applies.
+    #[inline(always)]
+    pub fn renew(&self, id: LeaseId) -> Result<Time, Error> {
+        match table::renew_quickly(&*self.memory, id, self.clock.now()) {
+            Some(end) => Ok(end),
+            None => self.run(|table, now| table.renew(now, id, None)),
+        }
+    }
+
+    /// How many leases are held, without the lock unless one has run out since the table was last used.
+    #[inline(always)]
+    pub fn held(&self) -> u32 {
+        let (held, next_due) = table::held_and_due(&*self.memory);
+        if next_due == FOREVER || self.clock.now() < next_due {
+            return held;
+        }
+        self.run(|table, now| {
+            let _ = table.advance(now);
+            table.held()
+        })
+    }
+
+    /// Counts one tick, or, with a real clock, only brings the table up to date.
+    #[inline(always)]
+    pub fn tick(&self) {
+        let now = match &self.clock {
+            Clock::Ticks(count) => count.fetch_add(1, Ordering::AcqRel) + 1,
+            Clock::Real => self.clock.now(),
+        };
+        if now >= table::held_and_due(&*self.memory).1 {
+            self.run(|table, now| {
+                let _ = table.advance(now);
+            });
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The two clocks: real time that goes on while the machine sleeps, and ticks that a program counts itself.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::table::{Error, FOREVER, Time};
+
+/// A length of time as people give it: ticks for a manager that counts ticks, a duration for any other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Span {
+    /// So many ticks.
+    Ticks(u64),
+    /// So much real time; a fraction of a microsecond counts as a whole one.
+    Real(Duration),
+    /// Without end, by any clock.
+    Forever,
+    /// Nothing, by any clock.
+    Zero,
+}
+
+impl From<u32> for Span {
+    fn from(ticks: u32) -> Self {
+        Span::Ticks(ticks.into())
+    }
+}
+
+impl From<u64> for Span {
+    fn from(ticks: u64) -> Self {
+        Span::Ticks(ticks)
+    }
+}
+
+impl From<Duration> for Span {
+    fn from(duration: Duration) -> Self {
+        Span::Real(duration)
+    }
+}
+
+/// What a home takes for the time.
+#[derive(Debug)]
+pub(crate) enum Clock {
+    /// Counted by `tick()`.
+    Ticks(AtomicU64),
+    /// Microseconds since the machine started, sleep included.
+    Real,
+}
+
+impl Clock {
+    #[inline(always)]
+    pub fn now(&self) -> Time {
+        match self {
+            Clock::Ticks(count) => count.load(Ordering::Acquire),
+            Clock::Real => microseconds_since_boot(),
+        }
+    }
+
+    #[inline(always)]
+    pub fn is_real(&self) -> bool {
+        matches!(self, Clock::Real)
+    }
+
+    /// The span in this clock's unit.
+    #[inline(always)]
+    pub fn measure(&self, span: Span) -> Result<Time, Error> {
+        match (span, self) {
+            (Span::Ticks(ticks), Clock::Ticks(_)) => Ok(ticks),
+            (Span::Real(duration), Clock::Real) => {
+                let micros = duration.as_nanos().div_ceil(1000);
+                Time::try_from(micros).map_err(|_| Error::TimeTooLarge)
+            }
+            (Span::Forever, _) => Ok(FOREVER),
+            (Span::Zero, _) => Ok(0),
+            _ => Err(Error::WrongClock),
+        }
+    }
+}
+
+/// `CLOCK_BOOTTIME`: unlike `Instant` it counts the time that the machine sleeps, so that a holder that slept wakes up expired.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+#[inline(always)]
+#[allow(unsafe_code)]
+fn microseconds_since_boot() -> Time {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid place for the answer. The call cannot fail for this clock, and would leave zeros.
+    unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut time) };
+    time.tv_sec as Time * 1_000_000 + time.tv_nsec as Time / 1_000
+}
+
+/// Elsewhere: the monotonic clock, from its first use in this process.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+fn microseconds_since_boot() -> Time {
+    use std::sync::OnceLock;
+    use std::time::Instant;
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_micros() as Time
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_measured_by_the_right_clock_only() {
+        let ticks = Clock::Ticks(AtomicU64::new(7));
+        assert_eq!(ticks.now(), 7);
+        assert_eq!(ticks.measure(5u32.into()), Ok(5));
+        assert_eq!(ticks.measure(Duration::from_secs(1).into()), Err(Error::WrongClock));
+        assert_eq!(Clock::Real.measure(5u32.into()), Err(Error::WrongClock));
+        assert_eq!(Clock::Real.measure(Duration::from_nanos(1001).into()), Ok(2));
+        assert_eq!(Clock::Real.measure(Duration::MAX.into()), Err(Error::TimeTooLarge));
+        assert_eq!(Clock::Real.measure(Span::Forever), Ok(FOREVER));
+    }
+
+    #[test]
+    fn real_time_does_not_go_back() {
+        let first = Clock::Real.now();
+        assert!(Clock::Real.now() >= first);
+    }
+}

@@ -1,0 +1,352 @@
+//! [`LeaseManager`]: leases on named resources.
+
+mod claim;
+mod options;
+mod ticket;
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+pub use crate::home::clock::Span;
+pub use claim::ClaimBuilder;
+pub use options::{OpenError, Options, TimeKind};
+pub use ticket::Ticket;
+
+use crate::home::process::Home;
+use crate::table::{
+    Claim, Deadlock, Error, Event, Health, LeaseId, LeaseInfo, LeaseState, Outcome, Reason,
+    ResourceInfo, Revoked, Settings, Take, TicketInfo, Time, first_sequence,
+};
+
+/// Leases on named resources: who may use what, until when, and why not.
+///
+/// A manager is shared by reference; all calls are thread-safe. Clones are the same manager.
+///
+/// ```
+/// use std::time::Duration;
+/// use ternlease::{LeaseManager, LeaseState, Error};
+///
+/// let manager = LeaseManager::open("process:")?;
+/// let lease = manager.acquire("gpu0", "trainer", Duration::from_secs(30))?;
+/// assert_eq!(manager.state(lease), Some(LeaseState::Held));
+///
+/// // gpu0 has one slot, and it is taken.
+/// let second = manager.acquire("gpu0", "notebook", Duration::from_secs(30));
+/// assert_eq!(second, Err(Error::Busy));
+///
+/// manager.release(lease)?;
+/// assert_eq!(manager.state(lease), Some(LeaseState::Expired));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct LeaseManager {
+    shared: Arc<Shared>,
+}
+
+/// What clones of a manager, and its tickets, have in common.
+#[derive(Debug)]
+struct Shared {
+    home: Arc<Home>,
+    /// `acquire` takes shared leases: any number of holders on a name.
+    open_house: bool,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.home.close();
+    }
+}
+
+impl Default for LeaseManager {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl LeaseManager {
+    /// The world of the `ternary-lease` crate: time is counted in ticks, any number of holders may have a lease on one name, and
+    /// a holder is taken to want the resource that bears its own name.
+    ///
+    /// Unlike there, a revoked lease says so, and an id that was never given out is unknown.
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, LeaseState};
+    ///
+    /// let leases = LeaseManager::new();
+    /// let a = leases.acquire("gpu0", "worker1", 2u32)?;
+    /// let b = leases.acquire("gpu0", "worker2", 10u32)?;
+    /// leases.revoke(b)?;
+    /// leases.tick();
+    /// leases.tick();
+    /// assert_eq!(leases.state(a), Some(LeaseState::Expired));
+    /// assert_eq!(leases.state(b), Some(LeaseState::Revoked));
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
+    pub fn new() -> Self {
+        Self::with(Options::ticks().open_house())
+    }
+
+    /// Opens the table that a URL names: `process:` is a table of its own in this process, with a real clock.
+    pub fn open(url: &str) -> Result<Self, OpenError> {
+        options::parse(url).map(Self::with)
+    }
+
+    /// A table of its own in this process, made to measure.
+    pub fn with(options: Options) -> Self {
+        let real = options.time == TimeKind::Real;
+        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+        let settings = Settings {
+            limits: options.limits,
+            // Ticks start from nothing in each process, and so may ids.
+            first_sequence: if real { first_sequence(options.limits, seconds) } else { 0 },
+            implied_wants: options.open_house,
+            deadlocks: options.deadlocks,
+        };
+        let shared = Shared { home: Home::new(settings, real), open_house: options.open_house };
+        LeaseManager { shared: Arc::new(shared) }
+    }
+
+    #[inline(always)]
+    fn home(&self) -> &Arc<Home> {
+        &self.shared.home
+    }
+
+    /// A lease on one slot of a resource, now or not at all ([`Error::Busy`]).
+    /// The resource comes into being with one slot if it has not been declared.
+    #[inline]
+    pub fn acquire(
+        &self,
+        resource: &str,
+        holder: &str,
+        ttl: impl Into<Span>,
+    ) -> Result<LeaseId, Error> {
+        let ttl = self.home().clock().measure(ttl.into())?;
+        let take = if self.shared.open_house { Take::Shared } else { Take::ONE_SLOT };
+        let names = [resource];
+        let claim = Claim { ttl, take, ..Claim::one(holder, &names) };
+        match self.home().run(|table, now| table.claim(now, &claim))? {
+            Outcome::Granted(id) => Ok(id),
+            // A claim that does not wait is never put in line.
+            Outcome::Waiting(_) => Err(Error::Busy),
+        }
+    }
+
+    /// Begins a claim: several resources, waiting, priorities and all the rest.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ternlease::LeaseManager;
+    ///
+    /// let manager = LeaseManager::open("process:")?;
+    /// let two_of_three = manager
+    ///     .claim("trainer")
+    ///     .of(&["gpu0", "gpu1", "gpu2"])
+    ///     .count(2)
+    ///     .ttl(Duration::from_secs(60))
+    ///     .wait_for(Duration::from_secs(5))?;
+    /// assert_eq!(manager.held_by("trainer"), [two_of_three]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn claim<'a>(&'a self, holder: &'a str) -> ClaimBuilder<'a> {
+        ClaimBuilder::new(self, holder)
+    }
+
+    /// Makes a resource with so many slots and so much memory (MiB), or changes the size of one that is not in use.
+    pub fn declare(&self, resource: &str, slots: u32, memory: u32) -> Result<(), Error> {
+        self.home().run(|table, now| table.declare(now, resource, slots, memory).map(drop))
+    }
+
+    /// Says how a declared resource is. One that is not healthy gets no new leases.
+    pub fn set_health(&self, resource: &str, health: Health) -> Result<(), Error> {
+        self.home().run(|table, now| {
+            let id = table.resource_id(resource).ok_or(Error::UnknownResource)?;
+            table.set_health(now, id, health)
+        })
+    }
+
+    /// Moves the end of a lease to now + its ttl; the new end, in the manager's time.
+    /// Does not take the lock for a plain lease.
+    #[inline]
+    pub fn renew(&self, id: LeaseId) -> Result<Time, Error> {
+        self.home().renew(id)
+    }
+
+    /// As [`Self::renew`], with another ttl from now on.
+    pub fn renew_for(&self, id: LeaseId, ttl: impl Into<Span>) -> Result<Time, Error> {
+        let ttl = self.home().clock().measure(ttl.into())?;
+        self.home().run(|table, now| table.renew(now, id, Some(ttl)))
+    }
+
+    /// Gives a lease back. Whoever is first in line has what it frees before this returns.
+    #[inline]
+    pub fn release(&self, id: LeaseId) -> Result<(), Error> {
+        self.home().run(|table, now| table.release(now, id))
+    }
+
+    /// Takes a lease away at once, as an operator would.
+    #[inline]
+    pub fn revoke(&self, id: LeaseId) -> Result<Revoked, Error> {
+        self.home().run(|table, now| table.revoke(now, id, Reason::Operator, "", 0))
+    }
+
+    /// Takes a lease away for a reason, with a notice during which the holder can save its work.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ternlease::{LeaseManager, LeaseState, Reason, Revoked};
+    ///
+    /// let manager = LeaseManager::open("process:")?;
+    /// let lease = manager.acquire("gpu0", "trainer", Duration::from_secs(3600))?;
+    /// let told = manager.revoke_with(lease, Reason::NodeDrain, "ops", Duration::from_secs(120))?;
+    /// assert!(matches!(told, Revoked::Notified(_)));
+    ///
+    /// let info = manager.lease(lease).unwrap();
+    /// assert!(info.revoking);
+    /// assert_eq!(info.reason, Some(Reason::NodeDrain));
+    /// assert_eq!(manager.state(lease), Some(LeaseState::Held));
+    /// manager.release(lease)?; // the holder has saved its work
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn revoke_with(
+        &self,
+        id: LeaseId,
+        reason: Reason,
+        by: &str,
+        notice: impl Into<Span>,
+    ) -> Result<Revoked, Error> {
+        let notice = self.home().clock().measure(notice.into())?;
+        self.home().run(|table, now| table.revoke(now, id, reason, by, notice))
+    }
+
+    /// The state of a lease; `None` if the id is not known (any more).
+    ///
+    /// Does not take the lock, and never says held once the end has passed.
+    #[inline]
+    pub fn state(&self, id: LeaseId) -> Option<LeaseState> {
+        self.home().state(id)
+    }
+
+    /// Everything about a lease that is held or remembered.
+    pub fn lease(&self, id: LeaseId) -> Option<LeaseInfo> {
+        self.look(|table| table.lease(id))
+    }
+
+    /// Counts one tick. With a real clock: only brings the table up to date.
+    #[inline]
+    pub fn tick(&self) {
+        self.home().tick();
+    }
+
+    /// The time by this manager's clock: ticks so far, or microseconds since the machine started.
+    #[inline]
+    pub fn tick_count(&self) -> Time {
+        self.home().clock().now()
+    }
+
+    /// All deadlocks there are, each with a proof and a proposal whom to revoke.
+    ///
+    /// ```
+    /// use ternlease::LeaseManager;
+    ///
+    /// let leases = LeaseManager::new();
+    /// // A holds "B" and, by its name, is taken to want "A"; and the other way round.
+    /// leases.acquire("B", "A", 10u32)?;
+    /// leases.acquire("A", "B", 10u32)?;
+    /// let deadlocks = leases.find_deadlocks();
+    /// assert_eq!(deadlocks.len(), 1);
+    /// assert_eq!(deadlocks[0].stuck, ["A", "B"]);
+    ///
+    /// leases.revoke(deadlocks[0].victim)?;
+    /// assert!(leases.find_deadlocks().is_empty());
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
+    pub fn find_deadlocks(&self) -> Vec<Deadlock> {
+        self.home().run(|table, now| table.find_deadlocks(now)).unwrap_or_default()
+    }
+
+    /// Declares that a holder cannot go on without a resource, without claiming it.
+    pub fn want(&self, holder: &str, resource: &str) -> Result<(), Error> {
+        self.home().run(|table, now| table.want(now, holder, resource))
+    }
+
+    /// Takes back what [`Self::want`] declared.
+    pub fn unwant(&self, holder: &str, resource: &str) -> Result<(), Error> {
+        self.home().run(|table, now| table.unwant(now, holder, resource))
+    }
+
+    /// The leases a holder holds, oldest first.
+    pub fn held_by(&self, holder: &str) -> Vec<LeaseId> {
+        self.look(|table| table.held_by(holder))
+    }
+
+    /// How many leases are held.
+    #[inline]
+    pub fn active_count(&self) -> usize {
+        self.home().held() as usize
+    }
+
+    /// How many leases were revoked so far; each counts once.
+    pub fn revocations(&self) -> u64 {
+        self.look(|table| table.revocations())
+    }
+
+    /// How many leases ended, or claims were refused, for this reason so far.
+    pub fn count(&self, reason: Reason) -> u64 {
+        self.look(|table| table.count(reason))
+    }
+
+    /// How many claims wait.
+    pub fn pending_claimers(&self) -> usize {
+        self.look(|table| table.waiting() as usize)
+    }
+
+    /// All held leases, oldest first.
+    pub fn leases(&self) -> Vec<LeaseInfo> {
+        self.look(|table| table.leases())
+    }
+
+    /// All waiting claims, in order.
+    pub fn tickets(&self) -> Vec<TicketInfo> {
+        self.look(|table| table.tickets())
+    }
+
+    /// What there is of a resource, and what is taken.
+    pub fn resource(&self, name: &str) -> Option<ResourceInfo> {
+        self.look(|table| table.resource(name))
+    }
+
+    /// The events after number `cursor` (0: all that are remembered), and how many were missed because
+    /// the reader fell behind. The next cursor is the number of the last event.
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, What};
+    ///
+    /// let leases = LeaseManager::new();
+    /// let id = leases.acquire("gpu0", "worker", 3u32)?;
+    /// leases.tick();
+    /// leases.release(id)?;
+    /// let (events, missed) = leases.events_since(0);
+    /// assert_eq!(missed, 0);
+    /// assert!(matches!(events[1].what, What::Ended { held: 1, .. }));
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
+    pub fn events_since(&self, cursor: u64) -> (Vec<Event>, u64) {
+        self.look(|table| {
+            let mut events = Vec::new();
+            let missed = table.events_since(cursor, &mut events);
+            (events, missed)
+        })
+    }
+
+    /// Looks at the table as it is now.
+    fn look<T>(
+        &self,
+        query: impl FnOnce(&crate::table::Table<crate::home::process::Heap>) -> T,
+    ) -> T {
+        self.home().run(|table, now| {
+            // Fails only for a time beyond all times, and then looking is still right.
+            let _ = table.advance(now);
+            query(table)
+        })
+    }
+}

@@ -1,0 +1,110 @@
+//! How a manager is made.
+
+use std::fmt;
+
+use crate::table::{DeadlockPolicy, Limits};
+
+/// By which clock a manager goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeKind {
+    /// Real time, in microseconds; goes on while the machine sleeps.
+    Real,
+    /// Ticks, counted by [`LeaseManager::tick`](crate::LeaseManager::tick).
+    Ticks,
+}
+
+/// How a manager in this process is made.
+///
+/// ```
+/// use ternlease::{DeadlockPolicy, LeaseManager, Limits, Options};
+///
+/// let options = Options::real()
+///     .deadlocks(DeadlockPolicy::Break)
+///     .limits(Limits { leases: 1_000_000, ..Limits::default() });
+/// let manager = LeaseManager::with(options);
+/// # let _ = manager;
+/// ```
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    pub(super) time: TimeKind,
+    pub(super) limits: Limits,
+    pub(super) deadlocks: DeadlockPolicy,
+    pub(super) open_house: bool,
+}
+
+impl Options {
+    /// Real time.
+    pub fn real() -> Self {
+        Self::by(TimeKind::Real)
+    }
+
+    /// Time counted in ticks: for tests, simulations and programs with a clock of their own.
+    pub fn ticks() -> Self {
+        Self::by(TimeKind::Ticks)
+    }
+
+    fn by(time: TimeKind) -> Self {
+        Options {
+            time,
+            limits: Limits::default(),
+            deadlocks: DeadlockPolicy::default(),
+            open_house: false,
+        }
+    }
+
+    /// How much fits into the table.
+    pub fn limits(self, limits: Limits) -> Self {
+        Options { limits, ..self }
+    }
+
+    /// What to do about deadlocks.
+    pub fn deadlocks(self, deadlocks: DeadlockPolicy) -> Self {
+        Options { deadlocks, ..self }
+    }
+
+    /// `acquire` never refuses: any number of holders may have a lease on one name, and
+    /// every holder is taken to want the resource that bears its own name.
+    pub fn open_house(self) -> Self {
+        Options { open_house: true, ..self }
+    }
+}
+
+/// Why a URL could not be opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenError {
+    url: String,
+    problem: &'static str,
+}
+
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cannot open {:?}: {}", self.url, self.problem)
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+/// The options that a URL stands for.
+pub(super) fn parse(url: &str) -> Result<Options, OpenError> {
+    let fail = |problem| Err(OpenError { url: url.to_owned(), problem });
+    match url.split_once(':') {
+        Some(("process", "")) => Ok(Options::real()),
+        Some(("process", _)) => fail("`process:` takes nothing after the colon"),
+        Some(_) => fail("this kind of home is not known; use `process:`"),
+        None => fail("a URL begins with the kind of home and a colon, as in `process:`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls() {
+        assert_eq!(parse("process:").unwrap().time, TimeKind::Real);
+        for (url, word) in [("process:x", "nothing"), ("disk:x", "not known"), ("gpu0", "colon")] {
+            let error = parse(url).unwrap_err().to_string();
+            assert!(error.contains(word) && error.contains(url), "{error}");
+        }
+    }
+}

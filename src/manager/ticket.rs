@@ -1,0 +1,157 @@
+//! A place in line.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use super::{LeaseManager, Shared};
+use crate::home::wake;
+use crate::table::{Cancelled, Error, LeaseId, Reason, TicketId, TicketState};
+
+/// A claim in line. Wait for it as a thread ([`wait`](Self::wait)), as a task (it is a future), with a file descriptor
+/// ([`fd`](Self::fd)) or with any [`Waker`] ([`watch`](Self::watch)); several at once if need be.
+///
+/// Whoever waits first takes the lease; a ticket that is dropped before withdraws the claim, and gives back what it was granted.
+///
+/// ```
+/// use ternlease::{LeaseManager, TicketState};
+///
+/// let manager = LeaseManager::open("process:")?;
+/// let first = manager.claim("a").of(&["gpu0"]).try_now()?;
+/// let ticket = manager.claim("b").of(&["gpu0"]).enqueue()?;
+/// assert_eq!(ticket.poll(), TicketState::Waiting);
+/// assert_eq!(ticket.place(), Some(1));
+///
+/// manager.release(first)?;
+/// let second = ticket.wait()?;
+/// assert_eq!(manager.held_by("b"), [second]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "dropping a ticket withdraws the claim"]
+pub struct Ticket {
+    shared: Arc<Shared>,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// In line, or decided and not collected.
+    Queued(TicketId),
+    /// Granted without standing in line, and not collected.
+    Granted(LeaseId),
+    /// The lease was collected, or there will be none.
+    Collected,
+}
+
+impl Ticket {
+    pub(super) fn waiting(manager: &LeaseManager, id: TicketId) -> Self {
+        Ticket { shared: manager.shared.clone(), kind: Kind::Queued(id) }
+    }
+
+    pub(super) fn granted(manager: &LeaseManager, lease: LeaseId) -> Self {
+        Ticket { shared: manager.shared.clone(), kind: Kind::Granted(lease) }
+    }
+
+    /// Its id, if it had to stand in line.
+    pub fn id(&self) -> Option<TicketId> {
+        match self.kind {
+            Kind::Queued(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// What it is now. Does not take the lock.
+    pub fn poll(&self) -> TicketState {
+        match self.kind {
+            Kind::Queued(id) => self.shared.home.ticket(id).unwrap_or(FORGOTTEN),
+            Kind::Granted(lease) => TicketState::Granted(lease),
+            Kind::Collected => FORGOTTEN,
+        }
+    }
+
+    /// Its place in line, from 1; `None` once it is decided.
+    pub fn place(&self) -> Option<u32> {
+        let id = self.id()?;
+        self.shared.home.run(|table, _| table.place(id))
+    }
+
+    /// Calls `waker` once the ticket is decided; what it is now.
+    pub fn watch(&self, waker: &Waker) -> TicketState {
+        match self.kind {
+            Kind::Queued(id) => self.shared.home.watch(id, waker).unwrap_or(FORGOTTEN),
+            _ => self.poll(),
+        }
+    }
+
+    /// A file descriptor that becomes readable once the ticket is decided.
+    #[cfg(target_os = "linux")]
+    pub fn fd(&self) -> Result<std::os::fd::OwnedFd, Error> {
+        let (fd, waker) = crate::home::signal_fd::signal_fd()?;
+        if self.watch(&waker) != TicketState::Waiting {
+            waker.wake();
+        }
+        Ok(fd)
+    }
+
+    /// Blocks the thread until the ticket is decided.
+    pub fn wait(mut self) -> Result<LeaseId, Error> {
+        let mut state = self.poll();
+        if state == TicketState::Waiting {
+            let waker = wake::this_thread();
+            state = self.watch(&waker);
+            while state == TicketState::Waiting {
+                // Others may unpark this thread for reasons of their own.
+                std::thread::park();
+                state = self.poll();
+            }
+        }
+        self.collect(state)
+    }
+
+    /// The lease, which is the caller's from now on, or why there is none.
+    fn collect(&mut self, state: TicketState) -> Result<LeaseId, Error> {
+        self.kind = Kind::Collected;
+        match state {
+            TicketState::Granted(lease) => Ok(lease),
+            TicketState::Refused(reason) => Err(Error::Refused(reason)),
+            TicketState::Waiting => Err(Error::Busy),
+        }
+    }
+}
+
+/// What a ticket is that nobody remembers: only one that was decided long ago can be forgotten.
+const FORGOTTEN: TicketState = TicketState::Refused(Reason::Cancelled);
+
+impl Future for Ticket {
+    type Output = Result<LeaseId, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = Ticket::poll(&self);
+        if state == TicketState::Waiting {
+            state = self.watch(context.waker());
+        }
+        match state {
+            TicketState::Waiting => Poll::Pending,
+            decided => Poll::Ready(self.collect(decided)),
+        }
+    }
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        let home = &self.shared.home;
+        let lease = match self.kind {
+            Kind::Collected => None,
+            Kind::Granted(lease) => Some(lease),
+            Kind::Queued(id) => match home.run(|table, now| table.cancel(now, id)) {
+                Ok(Cancelled::WasGranted(lease)) => Some(lease),
+                _ => None,
+            },
+        };
+        if let Some(lease) = lease {
+            // It may have ended already: then there is nothing to give back.
+            let _ = home.run(|table, now| table.release(now, lease));
+        }
+    }
+}
