@@ -3,7 +3,10 @@
 //! Memory that the allocator hands out zeroed is not touched: the system provides its pages one by one as they
 //! are written. The only unsafe code that tables in ordinary memory need is here.
 
+use std::alloc::Layout;
 use std::cell::Cell;
+use std::ops::Deref;
+use std::ptr::NonNull;
 
 use crate::table::cell::{Cell32, Cell64};
 use crate::table::layout::*;
@@ -45,15 +48,96 @@ zeroed_types!(
     Cell<bool>,
 );
 
-/// `n` values, all zero.
-#[cfg(not(loom))]
-pub(crate) fn zeroed<T: Zeroed>(n: usize) -> Box<[T]> {
-    // SAFETY: `Zeroed` says that the zeroed values are initialised.
-    unsafe { Box::new_zeroed_slice(n).assume_init() }
+/// An array that starts out zeroed, aligned to cache lines.
+///
+/// `Box::new_zeroed_slice` will not do: for alignments beyond the allocator's own it clears the memory itself, and
+/// thereby touches all of it. This asks for a little more at the usual alignment and begins at the first boundary.
+#[derive(Debug)]
+pub(crate) struct ZeroedArray<T> {
+    first: NonNull<T>,
+    len: usize,
+    block: NonNull<u8>,
+    layout: Layout,
 }
 
-/// `n` values, all zero. (The cells of loom are not plain memory.)
-#[cfg(loom)]
-pub(crate) fn zeroed<T: Zeroed>(n: usize) -> Box<[T]> {
-    (0..n).map(|_| T::default()).collect()
+// SAFETY: it owns its values as a `Box<[T]>` would.
+unsafe impl<T: Send> Send for ZeroedArray<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for ZeroedArray<T> {}
+
+const LINE: usize = 64;
+
+impl<T: Zeroed> ZeroedArray<T> {
+    /// `len` values, all zero.
+    pub fn new(len: usize) -> Self {
+        const { assert!(align_of::<T>() <= LINE && size_of::<T>() > 0) };
+        let bytes = len.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_add(LINE));
+        let layout = bytes.and_then(|bytes| Layout::from_size_align(bytes, 8).ok());
+        let layout = layout.expect("limits are far below the address space");
+        // SAFETY: the layout's size is not zero, as it has room for a line.
+        let block = unsafe { std::alloc::alloc_zeroed(layout) };
+        let Some(block) = NonNull::new(block) else { std::alloc::handle_alloc_error(layout) };
+        let skip = block.align_offset(LINE);
+        // SAFETY: `skip` is less than a line, which the block has more than `len` values need.
+        let first = unsafe { block.add(skip) }.cast::<T>();
+        let array = ZeroedArray { first, len, block, layout };
+        #[cfg(loom)]
+        for index in 0..len {
+            // SAFETY: inside the block. The cells of loom are not plain memory and must be made one by one.
+            unsafe { first.add(index).write(T::default()) };
+        }
+        array
+    }
+}
+
+impl<T> Deref for ZeroedArray<T> {
+    type Target = [T];
+
+    #[inline(always)]
+    fn deref(&self) -> &[T] {
+        // SAFETY: `len` values of `T` begin at `first`; zero bytes are values of `T` (only `Zeroed` types get here).
+        unsafe { std::slice::from_raw_parts(self.first.as_ptr(), self.len) }
+    }
+}
+
+impl<T> Drop for ZeroedArray<T> {
+    fn drop(&mut self) {
+        #[cfg(loom)]
+        for index in 0..self.len {
+            // SAFETY: each value was written once in `new`.
+            unsafe { self.first.add(index).drop_in_place() };
+        }
+        // SAFETY: allocated in `new` with this layout. The values have nothing to drop: they are integers.
+        unsafe { std::alloc::dealloc(self.block.as_ptr(), self.layout) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn zero_aligned_and_writable() {
+        for len in [1, 3, 1000] {
+            let array: ZeroedArray<Cell<bool>> = ZeroedArray::new(len);
+            assert_eq!(array.as_ptr() as usize % LINE, 0);
+            assert!(array.iter().all(|cell| !cell.replace(true)));
+            assert_eq!(array.len(), len);
+        }
+    }
+
+    /// The point of it all: a large array costs nothing until it is used.
+    #[cfg(all(target_os = "linux", not(loom)))]
+    #[test]
+    fn untouched_memory_is_not_resident() {
+        let resident = || {
+            let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+            statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+        };
+        let before = resident();
+        let array: ZeroedArray<Lease> = ZeroedArray::new(16 << 20);
+        let grown = resident().saturating_sub(before);
+        assert!(grown < 64 << 20, "{grown} bytes for an array of a gigabyte");
+        drop(array);
+    }
 }

@@ -59,7 +59,7 @@ impl Limits {
             names: names as usize + 1,
             buckets: names.next_power_of_two() as usize,
             wants: (tickets + resources) as usize + 1,
-            timers: (lease_records + ticket_records) as usize,
+            timers: (lease_records + ticket_records) as usize + 2,
             events: history.next_power_of_two() as usize,
         }
     }

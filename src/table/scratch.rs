@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use super::layout::Sizes;
-use crate::zeroed::zeroed;
+use crate::zeroed::ZeroedArray;
 
 /// What a pass notes about a resource. Valid only while `pass` is the current pass.
 #[derive(Debug, Default)]
@@ -108,12 +108,12 @@ impl Stack {
 pub(crate) struct Scratch {
     pass: Cell<u32>,
     round: Cell<u32>,
-    pub resources: Box<[ResourceNotes]>,
-    pub workers: Box<[WorkerNotes]>,
-    pub tickets: Box<[TicketNotes]>,
-    pub leases: Box<[LeaseNotes]>,
-    pub wants: Box<[WantNotes]>,
-    pub dirty_line: Box<[Cell<bool>]>,
+    pub resources: ZeroedArray<ResourceNotes>,
+    pub workers: ZeroedArray<WorkerNotes>,
+    pub tickets: ZeroedArray<TicketNotes>,
+    pub leases: ZeroedArray<LeaseNotes>,
+    pub wants: ZeroedArray<WantNotes>,
+    pub dirty_line: ZeroedArray<Cell<bool>>,
     pub candidates: Stack,
     pub picks: Stack,
     pub dirty: Stack,
@@ -130,12 +130,12 @@ impl Scratch {
         Scratch {
             pass: Cell::new(0),
             round: Cell::new(0),
-            resources: zeroed(sizes.resources),
-            workers: zeroed(sizes.holders),
-            tickets: zeroed(sizes.tickets),
-            leases: zeroed(sizes.leases),
-            wants: zeroed(sizes.wants),
-            dirty_line: zeroed(sizes.lines),
+            resources: ZeroedArray::new(sizes.resources),
+            workers: ZeroedArray::new(sizes.holders),
+            tickets: ZeroedArray::new(sizes.tickets),
+            leases: ZeroedArray::new(sizes.leases),
+            wants: ZeroedArray::new(sizes.wants),
+            dirty_line: ZeroedArray::new(sizes.lines),
             candidates: Stack::with_capacity(sizes.resources),
             picks: Stack::with_capacity(sizes.resources),
             dirty: Stack::with_capacity(sizes.lines),

@@ -146,12 +146,11 @@ impl<M: Memory> Table<M> {
     fn verify_timers(&self) -> Result<(), String> {
         let count = self.header().timers.get();
         for place in 2..=count {
-            let (parent, own) = (self.timer_record((place - 2) / 4 + 1), self.timer_record(place));
-            if (parent.at.get(), parent.owner.get()) > (own.at.get(), own.owner.get()) {
+            if self.timer_at((place - 2) / 4 + 1) > self.timer_at(place) {
                 return Err(format!("timer {place} is before its parent"));
             }
         }
-        let first = if count == 0 { FOREVER } else { self.timer_record(1).at.get() };
+        let first = if count == 0 { FOREVER } else { self.timer_at(1).0 };
         if self.next_due() != first {
             return Err(format!("next due is {} but the first timer is {first}", self.next_due()));
         }

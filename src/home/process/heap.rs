@@ -5,25 +5,25 @@ use std::sync::Arc;
 use crate::table::cell::Cell32;
 use crate::table::layout::*;
 use crate::table::{Memory, Settings, Table};
-use crate::zeroed::zeroed;
+use crate::zeroed::ZeroedArray;
 
 /// The arrays of one table on the heap.
 #[derive(Debug)]
 pub struct Heap {
     header: Header,
-    names: Box<[Name]>,
-    buckets: Box<[Cell32]>,
-    resources: Box<[Resource]>,
-    holders: Box<[Holder]>,
-    leases: Box<[Lease]>,
-    lease_extras: Box<[LeaseExtra]>,
-    holds: Box<[Hold]>,
-    tickets: Box<[Ticket]>,
-    lines: Box<[Line]>,
-    members: Box<[Member]>,
-    wants: Box<[Want]>,
-    timers: Box<[Timer]>,
-    events: Box<[EventRecord]>,
+    names: ZeroedArray<Name>,
+    buckets: ZeroedArray<Cell32>,
+    resources: ZeroedArray<Resource>,
+    holders: ZeroedArray<Holder>,
+    leases: ZeroedArray<Lease>,
+    lease_extras: ZeroedArray<LeaseExtra>,
+    holds: ZeroedArray<Hold>,
+    tickets: ZeroedArray<Ticket>,
+    lines: ZeroedArray<Line>,
+    members: ZeroedArray<Member>,
+    wants: ZeroedArray<Want>,
+    timers: ZeroedArray<Timer>,
+    events: ZeroedArray<EventRecord>,
 }
 
 impl Heap {
@@ -31,19 +31,19 @@ impl Heap {
     pub fn new(sizes: &Sizes) -> Self {
         Heap {
             header: Header::default(),
-            names: zeroed(sizes.names),
-            buckets: zeroed(sizes.buckets),
-            resources: zeroed(sizes.resources),
-            holders: zeroed(sizes.holders),
-            leases: zeroed(sizes.leases),
-            lease_extras: zeroed(sizes.leases),
-            holds: zeroed(sizes.holds),
-            tickets: zeroed(sizes.tickets),
-            lines: zeroed(sizes.lines),
-            members: zeroed(sizes.members),
-            wants: zeroed(sizes.wants),
-            timers: zeroed(sizes.timers),
-            events: zeroed(sizes.events),
+            names: ZeroedArray::new(sizes.names),
+            buckets: ZeroedArray::new(sizes.buckets),
+            resources: ZeroedArray::new(sizes.resources),
+            holders: ZeroedArray::new(sizes.holders),
+            leases: ZeroedArray::new(sizes.leases),
+            lease_extras: ZeroedArray::new(sizes.leases),
+            holds: ZeroedArray::new(sizes.holds),
+            tickets: ZeroedArray::new(sizes.tickets),
+            lines: ZeroedArray::new(sizes.lines),
+            members: ZeroedArray::new(sizes.members),
+            wants: ZeroedArray::new(sizes.wants),
+            timers: ZeroedArray::new(sizes.timers),
+            events: ZeroedArray::new(sizes.events),
         }
     }
 }
