@@ -30,6 +30,19 @@ mod zeroed;
 pub use manager::{ClaimBuilder, LeaseManager, OpenError, Options, Span, Ticket, TimeKind};
 pub use table::{
     Deadlock, DeadlockPolicy, Error, Event, FOREVER, Health, LeaseId, LeaseInfo, LeaseState,
-    Limits, Part, Reason, ReasonClass, ResourceInfo, Revoked, Take, Taken, TicketId, TicketInfo,
-    TicketState, Time, Wait, What,
+    Limits, Part, Reason, ReasonClass, ResourceId, ResourceInfo, Revoked, Take, Taken, TicketId,
+    TicketInfo, TicketState, Time, Wait, What,
 };
+
+/// The code in README and docs runs as documentation tests.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../README.md")]
+    mod readme {}
+    #[doc = include_str!("../docs/concepts.md")]
+    mod concepts {}
+    #[doc = include_str!("../docs/revocation.md")]
+    mod revocation {}
+    #[doc = include_str!("../docs/deadlocks.md")]
+    mod deadlocks {}
+}

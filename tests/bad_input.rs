@@ -212,7 +212,7 @@ fn forgetting() {
 #[test]
 fn managers() {
     let real = LeaseManager::open("process:").unwrap();
-    assert_eq!(real.acquire("g", "w", 5u32), Err(Error::WrongClock));
+    assert_eq!(real.acquire("g", "w", 5), Err(Error::WrongClock));
     assert_eq!(real.acquire("g", "w", Duration::ZERO), Err(Error::ZeroTtl));
     assert_eq!(real.acquire("g", "w", Duration::MAX), Err(Error::TimeTooLarge));
     let ticks = LeaseManager::with(Options::ticks());

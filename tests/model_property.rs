@@ -15,7 +15,7 @@ use model::generate::{Rng, World};
 use model::step::Step;
 use model::tally::Tally;
 
-const STEPS: u64 = 120_000;
+const STEPS: u64 = 110_000;
 const THREADS: u64 = 2;
 
 /// At least so often per 100,000 commands.
@@ -77,7 +77,7 @@ const MINIMA: &[(&str, u64)] = &[
 
 /// Run these steps, or as many as it takes to see a difference: (steps run, what differs).
 fn replay(world: &World, steps: &[Step]) -> Result<(), (usize, String)> {
-    let mut pair = Pair::new(world.settings.clone(), &world.names, &world.holders, world.flat);
+    let mut pair = Pair::new(world.settings, &world.names, &world.holders, world.flat);
     for (nth, step) in steps.iter().enumerate() {
         guarded(&mut pair, step).map_err(|text| (nth + 1, text))?;
     }
@@ -127,7 +127,7 @@ fn shrink(world: &World, mut steps: Vec<Step>) -> (Vec<Step>, String) {
 fn episode(seed: u64) -> Result<Tally, String> {
     let mut rng = Rng(seed);
     let world = World::new(&mut rng);
-    let mut pair = Pair::new(world.settings.clone(), &world.names, &world.holders, world.flat);
+    let mut pair = Pair::new(world.settings, &world.names, &world.holders, world.flat);
     let mut steps = Vec::new();
     for nth in 0..world.length {
         let step = world.step(&mut rng, &pair.model, nth);

@@ -3,7 +3,7 @@
 
 use ternlease::{Error, LeaseId, LeaseManager, LeaseState};
 
-fn acquire(leases: &LeaseManager, resource: &str, holder: &str, ttl: u32) -> LeaseId {
+fn acquire(leases: &LeaseManager, resource: &str, holder: &str, ttl: u64) -> LeaseId {
     leases.acquire(resource, holder, ttl).expect("nothing is refused in an open house")
 }
 

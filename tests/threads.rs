@@ -76,7 +76,7 @@ fn a_lease_that_runs_out_is_handed_on_by_time_alone() {
 #[test]
 fn ticks_hand_on_too() {
     let manager = LeaseManager::with(Options::ticks());
-    manager.acquire("gpu0", "a", 3u32).unwrap();
+    manager.acquire("gpu0", "a", 3).unwrap();
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| manager.claim("b").of(&["gpu0"]).wait());
         until(|| manager.pending_claimers() == 1);
@@ -132,7 +132,7 @@ fn a_dropped_ticket_makes_room_for_the_next() {
     drop(big);
     assert_eq!(small.place(), Some(1));
     manager.release(first).unwrap();
-    assert!(matches!(small.poll(), TicketState::Granted(_)));
+    assert!(matches!(small.state(), TicketState::Granted(_)));
 }
 
 /// Threads, tasks and descriptors can wait for the same ticket.
@@ -325,7 +325,7 @@ fn readers_beside_writers() {
                 }
             });
         }
-        for round in 0..20_000u32 {
+        for round in 0..20_000 {
             let id = manager.acquire("gpu0", "w", 1 + round % 4).unwrap();
             let mut ids = published.lock().unwrap();
             ids.push(id);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::table::{Error, FOREVER, Time};
 
-/// A length of time as people give it: ticks for a manager that counts ticks, a duration for any other.
+/// A length of time as people give it: a number of ticks for a manager that counts ticks, a duration for any other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Span {
     /// So many ticks.
@@ -16,12 +16,6 @@ pub enum Span {
     Forever,
     /// Nothing, by any clock.
     Zero,
-}
-
-impl From<u32> for Span {
-    fn from(ticks: u32) -> Self {
-        Span::Ticks(ticks.into())
-    }
 }
 
 impl From<u64> for Span {
@@ -103,9 +97,9 @@ mod tests {
     fn spans_are_measured_by_the_right_clock_only() {
         let ticks = Clock::Ticks(AtomicU64::new(7));
         assert_eq!(ticks.now(), 7);
-        assert_eq!(ticks.measure(5u32.into()), Ok(5));
+        assert_eq!(ticks.measure(5.into()), Ok(5));
         assert_eq!(ticks.measure(Duration::from_secs(1).into()), Err(Error::WrongClock));
-        assert_eq!(Clock::Real.measure(5u32.into()), Err(Error::WrongClock));
+        assert_eq!(Clock::Real.measure(5.into()), Err(Error::WrongClock));
         assert_eq!(Clock::Real.measure(Duration::from_nanos(1001).into()), Ok(2));
         assert_eq!(Clock::Real.measure(Duration::MAX.into()), Err(Error::TimeTooLarge));
         assert_eq!(Clock::Real.measure(Span::Forever), Ok(FOREVER));

@@ -4,7 +4,7 @@ use std::future::IntoFuture;
 use std::pin::Pin;
 
 use super::{LeaseManager, Span, Ticket};
-use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, Take};
+use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, ResourceId, Take};
 
 /// A claim in the making. It asks for nothing until [`try_now`](Self::try_now), [`wait`](Self::wait),
 /// [`wait_for`](Self::wait_for), [`enqueue`](Self::enqueue) or `.await`.
@@ -15,7 +15,7 @@ use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, Take};
 pub struct ClaimBuilder<'a> {
     manager: &'a LeaseManager,
     holder: &'a str,
-    resources: &'a [&'a str],
+    candidates: Candidates<'a>,
     count: u32,
     take: Take,
     ttl: Span,
@@ -33,7 +33,7 @@ impl<'a> ClaimBuilder<'a> {
         ClaimBuilder {
             manager,
             holder,
-            resources: &[],
+            candidates: Candidates::Named(&[]),
             count: 1,
             take: Take::ONE_SLOT,
             ttl: Span::Forever,
@@ -49,7 +49,12 @@ impl<'a> ClaimBuilder<'a> {
 
     /// The resources it may be served from, the preferred ones first.
     pub fn of(self, resources: &'a [&'a str]) -> Self {
-        ClaimBuilder { resources, ..self }
+        ClaimBuilder { candidates: Candidates::Named(resources), ..self }
+    }
+
+    /// As [`of`](Self::of), by the ids that [`LeaseManager::declare`] gave: spares looking up the names.
+    pub fn of_declared(self, resources: &'a [ResourceId]) -> Self {
+        ClaimBuilder { candidates: Candidates::Declared(resources), ..self }
     }
 
     /// How many of them it needs. All of these, or none.
@@ -136,7 +141,7 @@ impl<'a> ClaimBuilder<'a> {
         let clock = home.clock();
         let claim = Claim {
             holder: self.holder,
-            candidates: Candidates::Named(self.resources),
+            candidates: self.candidates,
             count: self.count,
             take: self.take,
             ttl: clock.measure(self.ttl)?,

@@ -15,7 +15,7 @@ pub use ticket::Ticket;
 use crate::home::process::Home;
 use crate::table::{
     Claim, Deadlock, Error, Event, Health, LeaseId, LeaseInfo, LeaseState, Outcome, Reason,
-    ResourceInfo, Revoked, Settings, Take, TicketInfo, Time, first_sequence,
+    ResourceId, ResourceInfo, Revoked, Settings, Take, TicketInfo, Time, first_sequence,
 };
 
 /// Leases on named resources: who may use what, until when, and why not.
@@ -73,8 +73,8 @@ impl LeaseManager {
     /// use ternlease::{LeaseManager, LeaseState};
     ///
     /// let leases = LeaseManager::new();
-    /// let a = leases.acquire("gpu0", "worker1", 2u32)?;
-    /// let b = leases.acquire("gpu0", "worker2", 10u32)?;
+    /// let a = leases.acquire("gpu0", "worker1", 2)?;
+    /// let b = leases.acquire("gpu0", "worker2", 10)?;
     /// leases.revoke(b)?;
     /// leases.tick();
     /// leases.tick();
@@ -94,11 +94,11 @@ impl LeaseManager {
     /// A table of its own in this process, made to measure.
     pub fn with(options: Options) -> Self {
         let real = options.time == TimeKind::Real;
-        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let settings = Settings {
             limits: options.limits,
             // Ticks start from nothing in each process, and so may ids.
-            first_sequence: if real { first_sequence(options.limits, seconds) } else { 0 },
+            first_sequence: if real { first_sequence(options.limits, since_1970) } else { 0 },
             implied_wants: options.open_house,
             deadlocks: options.deadlocks,
         };
@@ -152,8 +152,8 @@ impl LeaseManager {
     }
 
     /// Makes a resource with so many slots and so much memory (MiB), or changes the size of one that is not in use.
-    pub fn declare(&self, resource: &str, slots: u32, memory: u32) -> Result<(), Error> {
-        self.home().run(|table, now| table.declare(now, resource, slots, memory).map(drop))
+    pub fn declare(&self, resource: &str, slots: u32, memory: u32) -> Result<ResourceId, Error> {
+        self.home().run(|table, now| table.declare(now, resource, slots, memory))
     }
 
     /// Says how a declared resource is. One that is not healthy gets no new leases.
@@ -250,8 +250,8 @@ impl LeaseManager {
     ///
     /// let leases = LeaseManager::new();
     /// // A holds "B" and, by its name, is taken to want "A"; and the other way round.
-    /// leases.acquire("B", "A", 10u32)?;
-    /// leases.acquire("A", "B", 10u32)?;
+    /// leases.acquire("B", "A", 10)?;
+    /// leases.acquire("A", "B", 10)?;
     /// let deadlocks = leases.find_deadlocks();
     /// assert_eq!(deadlocks.len(), 1);
     /// assert_eq!(deadlocks[0].stuck, ["A", "B"]);
@@ -322,7 +322,7 @@ impl LeaseManager {
     /// use ternlease::{LeaseManager, What};
     ///
     /// let leases = LeaseManager::new();
-    /// let id = leases.acquire("gpu0", "worker", 3u32)?;
+    /// let id = leases.acquire("gpu0", "worker", 3)?;
     /// leases.tick();
     /// leases.release(id)?;
     /// let (events, missed) = leases.events_since(0);

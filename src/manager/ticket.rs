@@ -19,7 +19,7 @@ use crate::table::{Cancelled, Error, LeaseId, Reason, TicketId, TicketState};
 /// let manager = LeaseManager::open("process:")?;
 /// let first = manager.claim("a").of(&["gpu0"]).try_now()?;
 /// let ticket = manager.claim("b").of(&["gpu0"]).enqueue()?;
-/// assert_eq!(ticket.poll(), TicketState::Waiting);
+/// assert_eq!(ticket.state(), TicketState::Waiting);
 /// assert_eq!(ticket.place(), Some(1));
 ///
 /// manager.release(first)?;
@@ -62,7 +62,7 @@ impl Ticket {
     }
 
     /// What it is now. Does not take the lock.
-    pub fn poll(&self) -> TicketState {
+    pub fn state(&self) -> TicketState {
         match self.kind {
             Kind::Queued(id) => self.shared.home.ticket(id).unwrap_or(FORGOTTEN),
             Kind::Granted(lease) => TicketState::Granted(lease),
@@ -80,7 +80,7 @@ impl Ticket {
     pub fn watch(&self, waker: &Waker) -> TicketState {
         match self.kind {
             Kind::Queued(id) => self.shared.home.watch(id, waker).unwrap_or(FORGOTTEN),
-            _ => self.poll(),
+            _ => self.state(),
         }
     }
 
@@ -96,14 +96,14 @@ impl Ticket {
 
     /// Blocks the thread until the ticket is decided.
     pub fn wait(mut self) -> Result<LeaseId, Error> {
-        let mut state = self.poll();
+        let mut state = self.state();
         if state == TicketState::Waiting {
             let waker = wake::this_thread();
             state = self.watch(&waker);
             while state == TicketState::Waiting {
                 // Others may unpark this thread for reasons of their own.
                 std::thread::park();
-                state = self.poll();
+                state = self.state();
             }
         }
         self.collect(state)
@@ -111,7 +111,9 @@ impl Ticket {
 
     /// The lease, which is the caller's from now on, or why there is none.
     fn collect(&mut self, state: TicketState) -> Result<LeaseId, Error> {
-        self.kind = Kind::Collected;
+        if let Kind::Queued(id) = std::mem::replace(&mut self.kind, Kind::Collected) {
+            self.shared.home.collect(id);
+        }
         match state {
             TicketState::Granted(lease) => Ok(lease),
             TicketState::Refused(reason) => Err(Error::Refused(reason)),
@@ -120,14 +122,14 @@ impl Ticket {
     }
 }
 
-/// What a ticket is that nobody remembers: only one that was decided long ago can be forgotten.
+/// What a ticket is whose lease was collected already.
 const FORGOTTEN: TicketState = TicketState::Refused(Reason::Cancelled);
 
 impl Future for Ticket {
     type Output = Result<LeaseId, Error>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let mut state = Ticket::poll(&self);
+        let mut state = self.state();
         if state == TicketState::Waiting {
             state = self.watch(context.waker());
         }

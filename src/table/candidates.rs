@@ -60,11 +60,12 @@ impl<M: Memory> Table<M> {
         Ok(())
     }
 
-    /// Forgets those that came into being for a claim that came to nothing.
-    pub(super) fn drop_unused(&self, found: &[u32]) {
+    /// Forgets those that nothing refers to.
+    pub(super) fn drop_unused(&self, candidates: &Candidates<'_>, found: &[u32]) {
+        let Candidates::Named(_) = candidates else { return };
         for (i, &index) in found.iter().enumerate() {
-            // A duplicate may have been dropped already.
-            if !found[..i].contains(&index) {
+            // A claim that names one twice is refused, but has found it twice.
+            if self.resource_record(index).refs.get() == 0 && !found[..i].contains(&index) {
                 self.drop_resource_if_unused(index);
             }
         }

@@ -96,7 +96,13 @@ impl<M: Memory> Table<M> {
         let extra = self.extra_record(index);
         let mut left = self.longest;
         while extra.children.get() != 0 && left > 0 {
-            self.end_lease(extra.children.get(), at, inherited);
+            let child = extra.children.get();
+            // A child whose own end has come ends by that: readers have seen it do so.
+            if Word(self.lease_record(child).slot.word.get()).time() <= at {
+                self.end_by_time(child, at);
+            } else {
+                self.end_lease(child, at, inherited);
+            }
             left -= 1;
         }
         let parent = extra.parent.get();

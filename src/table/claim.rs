@@ -54,8 +54,9 @@ impl<M: Memory> Table<M> {
             Ok(()) => self.claim_by_holder(now, claim, candidates),
             Err(error) => Err(error),
         };
-        if answer.is_err() {
-            self.drop_unused(candidates);
+        // Those that came into being for this claim and that it does not need are forgotten.
+        if answer.is_err() || candidates.len() > 1 {
+            self.drop_unused(&claim.candidates, candidates);
         }
         answer
     }
@@ -68,13 +69,8 @@ impl<M: Memory> Table<M> {
         candidates: &[u32],
     ) -> Result<Outcome, Error> {
         let parent = self.parent_for_claim(claim.parent)?;
-        let demand = Demand::new(claim.take);
-        let able = |&&i: &&u32| possible(self.resource_record(i), &demand);
-        if (candidates.iter().filter(able).count() as u32) < claim.count {
-            return Err(Error::Impossible);
-        }
         let holder = self.intern_holder(claim.holder)?;
-        let answer = self.claim_checked(now, claim, candidates, holder, parent, demand);
+        let answer = self.claim_checked(now, claim, candidates, holder, parent);
         if answer.is_err() {
             self.drop_holder_if_unused(holder);
         }
@@ -89,68 +85,100 @@ impl<M: Memory> Table<M> {
         candidates: &[u32],
         holder: u32,
         parent: u32,
-        demand: Demand,
     ) -> Result<Outcome, Error> {
         let worker = if parent != 0 { self.worker_of(parent) } else { holder };
-        let mut flags = 0;
-        if claim.spare {
-            flags |= flag::SPARE;
+        let spare = if claim.spare { flag::SPARE } else { 0 };
+        let preemptible = if claim.preemptible { flag::PREEMPTIBLE } else { 0 };
+        let grant = Grant {
+            holder,
+            worker,
+            demand: Demand::new(claim.take),
+            ttl: claim.ttl,
+            priority: claim.priority,
+            flags: spare | preemptible,
+            grace: claim.grace,
+            parent,
+            ticket: 0,
+            age: 0,
+        };
+        if (self.header().waiting.get() == 0 || self.may_go_first(claim, &grant, candidates))
+            && let Some(id) = self.grant_now(now, claim.count, &grant, candidates)?
+        {
+            self.settle(now);
+            return Ok(Outcome::Granted(LeaseId(id)));
         }
-        if claim.preemptible {
-            flags |= flag::PREEMPTIBLE;
+        self.wait_in_line(now, claim, &grant, candidates)
+    }
+
+    /// Grants the claim if enough of its candidates fit.
+    #[inline(always)]
+    fn grant_now(
+        &self,
+        now: Time,
+        count: u32,
+        grant: &Grant,
+        candidates: &[u32],
+    ) -> Result<Option<u64>, Error> {
+        if count == 1 {
+            let Some(pick) = candidates.iter().find(|&&i| self.fits(i, &grant.demand)) else {
+                return Ok(None);
+            };
+            self.room_for_lease(1)?;
+            return Ok(Some(self.grant(now, grant, std::slice::from_ref(pick))));
         }
-        let mut new = NewTicket {
-            grant: Grant {
-                holder,
-                worker,
-                demand,
-                ttl: claim.ttl,
-                priority: claim.priority,
-                flags,
-                grace: claim.grace,
-                parent,
-                ticket: 0,
-                age: 0,
-            },
+        self.scratch.picks.with(|picks| {
+            picks.clear();
+            let fitting = candidates.iter().filter(|&&i| self.fits(i, &grant.demand));
+            picks.extend(fitting.take(count as usize));
+            if picks.len() < count as usize {
+                return Ok(None);
+            }
+            self.room_for_lease(count)?;
+            Ok(Some(self.grant(now, grant, picks)))
+        })
+    }
+
+    /// Does nobody wait who comes before this claim?
+    fn may_go_first(&self, claim: &Claim<'_>, grant: &Grant, candidates: &[u32]) -> bool {
+        !self.blocked_by_earlier(&self.as_ticket(claim, grant), candidates)
+    }
+
+    /// The claim as it would stand in line.
+    fn as_ticket<'a>(&self, claim: &Claim<'_>, grant: &'a Grant) -> NewTicket<'a> {
+        let credit = self.holder_record(grant.holder).credit.get();
+        NewTicket {
+            grant,
             count: claim.count,
             preempt: claim.preempt,
-            effective: claim.priority,
-            age: self.header().sequence.get() + 1,
+            effective: self.effective_for_new(grant),
+            age: if credit != 0 { credit } else { self.header().sequence.get() + 1 },
             wait: claim.wait,
-        };
-        let blocked = self.header().waiting.get() != 0 && {
-            let credit = self.holder_record(holder).credit.get();
-            if credit != 0 {
-                new.age = credit;
-            }
-            new.effective = self.effective_for_new(worker, &new);
-            self.blocked_by_earlier(&new, candidates)
-        };
-        if !blocked {
-            let mut picks = self.scratch.picks.take();
-            picks.clear();
-            picks.extend(
-                candidates.iter().filter(|&&i| self.fits(i, &demand)).take(claim.count as usize),
-            );
-            let granted = (picks.len() as u32 == claim.count).then(|| {
-                self.room_for_lease(claim.count)?;
-                Ok(self.grant(now, &new.grant, &picks))
-            });
-            self.scratch.picks.replace(picks);
-            if let Some(granted) = granted {
-                let id = granted?;
-                self.settle(now);
-                return Ok(Outcome::Granted(LeaseId(id)));
-            }
+        }
+    }
+
+    /// A claim that cannot be granted now: impossible, refused, or put in line.
+    fn wait_in_line(
+        &self,
+        now: Time,
+        claim: &Claim<'_>,
+        grant: &Grant,
+        candidates: &[u32],
+    ) -> Result<Outcome, Error> {
+        let able = |&&i: &&u32| possible(self.resource_record(i), &grant.demand);
+        if (candidates.iter().filter(able).count() as u32) < claim.count {
+            return Err(Error::Impossible);
         }
         if claim.wait == 0 {
             return Err(Error::Busy);
         }
-        let ticket = self.enqueue(now, &new, candidates)?;
+        let ticket = self.enqueue(now, &self.as_ticket(claim, grant), candidates)?;
         let id = TicketId(self.ticket_record(ticket).id.get());
         self.settle(now);
         match self.ticket(id) {
-            Some(TicketState::Granted(lease)) => Ok(Outcome::Granted(lease)),
+            Some(TicketState::Granted(lease)) => {
+                self.collect(id);
+                Ok(Outcome::Granted(lease))
+            }
             _ => Ok(Outcome::Waiting(id)),
         }
     }

@@ -1,6 +1,6 @@
 //! Deadlocks: finding them, showing them, breaking them, and curing those that only the order of the line makes.
 
-use super::layout::{flag, setting};
+use super::layout::flag;
 use super::lease::priority_of;
 use super::memory::Memory;
 use super::resource::Demand;
@@ -159,7 +159,7 @@ impl<M: Memory> Table<M> {
             .min_by_key(|&lease| {
                 let record = self.lease_record(lease);
                 let preemptible = record.flags.get() & flag::PREEMPTIBLE != 0;
-                let youngest_first = std::cmp::Reverse(record.slot.id.get());
+                let youngest_first = std::cmp::Reverse(self.age_of(lease));
                 (priority_of(record), !preemptible, record.hold_count.get(), youngest_first)
             })
             .unwrap_or(0)
@@ -190,7 +190,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// Revokes the youngest of the proposed victims; whether there was one.
-    pub(super) fn break_deadlocks(&self, now: Time) -> bool {
+    pub(super) fn break_deadlock(&self, now: Time) -> bool {
         if !self.anybody_blocked() {
             return false;
         }
@@ -198,31 +198,33 @@ impl<M: Memory> Table<M> {
         let mut youngest = 0;
         self.each_cycle(pass, &mut |first| {
             let victim = self.victim(first);
-            let id = |lease: u32| self.lease_record(lease).slot.id.get();
-            if youngest == 0 || id(victim) > id(youngest) {
+            if youngest == 0 || self.age_of(victim) > self.age_of(youngest) {
                 youngest = victim;
             }
         });
         if youngest == 0 {
             return false;
         }
-        self.keep_age(youngest);
         let grace = self.grace_of(youngest);
         self.take_away(youngest, now, Reason::DeadlockVictim, "", grace);
         true
     }
 
-    /// The holder's next ticket stands where the victim's claim stood.
-    fn keep_age(&self, lease: u32) {
+    /// How old the claim is that became this lease. A holder that lost a lease to break a deadlock keeps its age, and
+    /// so is not the youngest again when it comes back.
+    pub(super) fn age_of(&self, lease: u32) -> u64 {
         let record = self.lease_record(lease);
-        let mut age = 0;
-        if record.flags.get() & flag::EXTRA != 0 {
-            age = self.extra_record(lease).age.get();
-        }
-        if age == 0 {
-            age = record.slot.id.get() >> self.lease_bits;
-        }
-        let credit = &self.holder_record(record.holder.get()).credit;
+        let age = match record.flags.get() & flag::EXTRA {
+            0 => 0,
+            _ => self.extra_record(lease).age.get(),
+        };
+        if age != 0 { age } else { record.slot.id.get() >> self.lease_bits }
+    }
+
+    /// The holder's next ticket stands where the victim's claim stood.
+    pub(super) fn keep_age(&self, lease: u32) {
+        let age = self.age_of(lease);
+        let credit = &self.holder_record(self.lease_record(lease).holder.get()).credit;
         if credit.get() == 0 || age < credit.get() {
             self.set(credit, age);
         }
@@ -231,7 +233,7 @@ impl<M: Memory> Table<M> {
     /// Lets the first ticket overtake that is stuck only because of the order of the line; whether there was one.
     pub(super) fn cure_soft_deadlock(&self) -> bool {
         let header = self.header();
-        if header.entangled.get() == 0 || header.waiting.get() < 2 {
+        if header.waiting.get() < 2 || !self.anybody_blocked() {
             return false;
         }
         let pass = self.reduce(true);
@@ -245,10 +247,5 @@ impl<M: Memory> Table<M> {
         self.add(&header.overtakers, 1);
         self.mark_dirty(record.line.get());
         true
-    }
-
-    /// Whether deadlocks are broken as they arise.
-    pub fn breaks_deadlocks(&self) -> bool {
-        self.setting(setting::BREAK_DEADLOCKS)
     }
 }

@@ -22,6 +22,8 @@ pub struct LeaseInfo {
     pub takes: Vec<Taken>,
     /// Its own priority.
     pub priority: i16,
+    /// How long it lasts without renewal.
+    pub ttl: Time,
     /// When it was granted.
     pub granted_at: Time,
     /// While held: its end. Afterwards: when it ended.
@@ -129,6 +131,7 @@ impl<M: Memory> Table<M> {
             holder: self.holder_name(record.holder.get()),
             takes: takes.collect(),
             priority: priority_of(record),
+            ttl: record.slot.ttl.get(),
             granted_at: record.granted_at.get(),
             end: word.time(),
             reason: reason_of(record),

@@ -59,11 +59,14 @@ impl Limits {
             names: names as usize + 1,
             buckets: names.next_power_of_two() as usize,
             wants: (tickets + resources) as usize + 1,
-            timers: (lease_records + ticket_records) as usize + 2,
+            timers: (lease_records + ticket_records + NURSERY) as usize + 2,
             events: history.next_power_of_two() as usize,
         }
     }
 }
+
+/// Timers that are not in order yet.
+pub(crate) const NURSERY: u32 = 64;
 
 /// Lengths of a table's arrays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,6 +133,8 @@ pub struct Header {
     pub(crate) raised: Cell32,
     pub(crate) settings: Cell32,
     pub(crate) timers: Cell32,
+    /// The place in the nursery that was filled last.
+    pub(crate) nursery: Cell32,
     pub(crate) queue_head: Cell32,
     pub(crate) queue_tail: Cell32,
     pub(crate) ended_leases: Ended,
@@ -276,7 +281,8 @@ pub struct Ticket {
     pub(crate) flags: Cell32,
     /// Own priority (low half) and effective priority (high half).
     pub(crate) priorities: Cell32,
-    pub(crate) spare: Cell32,
+    /// Whoever waited knows what became of it.
+    pub(crate) collected: Cell32,
 }
 
 /// All tickets with the same candidates, in order.

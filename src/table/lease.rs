@@ -174,7 +174,9 @@ impl<M: Memory> Table<M> {
         self.set(&record.slot.id, id);
         self.start_lease_timer(id, end);
         self.record_event(kind::GRANTED, now, id, grant.ticket, None);
-        self.scratch.look_for_deadlocks.set(true);
+        if grant.parent != 0 {
+            self.inherit_notice(grant.parent, index, now);
+        }
         id
     }
 
@@ -363,6 +365,9 @@ impl<M: Memory> Table<M> {
             self.sub(&header.takeable, 1);
         }
         self.set_reason(record, reason);
+        if flags & flag::EXTRA != 0 && !reason.is_revocation() {
+            self.forget_revoker(index);
+        }
         self.count_worker(worker, -1, 0);
         self.sub(&header.held, 1);
         self.increment(&header.by_reason[reason.index()]);

@@ -5,6 +5,7 @@ use super::Table;
 use super::layout::flag;
 use super::list::Links;
 use super::memory::Memory;
+use super::slot::Word;
 use super::types::{Error, Part};
 
 fn member_links<M: Memory>(table: &Table<M>, index: u32) -> Links<'_> {
@@ -139,6 +140,14 @@ impl<M: Memory> Table<M> {
             .filter(|&resource| self.fits(resource, &demand))
             .take(count)
             .count();
-        fitting == count && (self.has_flag(ticket, flag::OVERTAKE) || !self.must_wait(ticket))
+        fitting == count
+            && (self.has_flag(ticket, flag::OVERTAKE) || !self.must_wait(ticket))
+            && self.parent_lasts(record.parent.get())
+    }
+
+    /// Is the lease that the ticket is to hang on not past its end?
+    fn parent_lasts(&self, parent: u64) -> bool {
+        parent == 0
+            || Word(self.lease_record(self.lease_index(parent)).slot.word.get()).time() > self.now()
     }
 }

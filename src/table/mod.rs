@@ -46,7 +46,7 @@ pub use inspect::{LeaseInfo, ResourceInfo, Taken, TicketInfo};
 pub use layout::{Limits, Sizes};
 pub use memory::Memory;
 pub use reason::{Reason, ReasonClass};
-pub use ticket::ticket_state;
+pub use ticket::{collect_ticket, ticket_state};
 pub use types::*;
 
 use cell::Cell;
@@ -242,13 +242,14 @@ fn index_bits(len: usize) -> u32 {
     usize::BITS - (len - 1).leading_zeros()
 }
 
-/// Where ids of a table start that is made at `unix_seconds`: far enough above the ids of an
+/// Where ids of a table start that is made so long after 1970: far enough above the ids of an
 /// earlier table with the same limits, as long as that one granted fewer than
 /// `2^(31 - bits)` leases per second on average (with the default limits: 16,384).
 /// Ids stay below 2^63 until the year 2106.
-pub fn first_sequence(limits: Limits, unix_seconds: u64) -> u64 {
+pub fn first_sequence(limits: Limits, since_1970: std::time::Duration) -> u64 {
     let bits = index_bits(limits.sizes().leases).max(index_bits(limits.sizes().tickets));
-    unix_seconds << (31 - bits.min(31))
+    let scaled = since_1970.as_nanos() << (31 - bits.min(31));
+    (scaled / 1_000_000_000) as u64
 }
 
 /// The state of a lease, read from a table's memory without its lock. The clock is asked only if the answer depends on it.

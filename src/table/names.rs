@@ -1,31 +1,59 @@
 //! Names are stored once and found by hash. A name knows the resource and the holder that bear it.
 
+use super::cell::Cell64;
 use super::memory::Memory;
 use super::types::{Error, MAX_NAME, Part};
 use super::{Name, Table};
 
 const PIECE: usize = 32;
 
-/// The 8 bytes of `text` at `at`, padded with zeros.
+/// The 8 bytes of `text` from `at` on, padded with zeros. Reads whole words where it can: names are looked up in every claim.
 #[inline(always)]
 fn word_at(text: &[u8], at: usize) -> u64 {
     let rest = &text[at.min(text.len())..];
-    let mut bytes = [0u8; 8];
-    match rest.first_chunk::<8>() {
-        Some(chunk) => bytes = *chunk,
-        None => bytes[..rest.len()].copy_from_slice(rest),
+    if let Some(word) = rest.first_chunk::<8>() {
+        return u64::from_le_bytes(*word);
     }
-    u64::from_le_bytes(bytes)
+    let len = rest.len();
+    if let (Some(low), Some(high)) = (rest.first_chunk::<4>(), rest.last_chunk::<4>()) {
+        let (low, high) = (u32::from_le_bytes(*low), u32::from_le_bytes(*high));
+        return u64::from(low) | u64::from(high) << (8 * (len - 4));
+    }
+    match *rest {
+        [] => 0,
+        [a] => u64::from(a),
+        [a, b] => u64::from(a) | u64::from(b) << 8,
+        [a, b, c, ..] => u64::from(a) | u64::from(b) << 8 | u64::from(c) << 16,
+    }
 }
 
-#[inline(always)]
-fn hash_of(text: &[u8]) -> u32 {
-    const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
-    let mut hash = (text.len() as u64).wrapping_mul(ODD);
-    for at in (0..text.len()).step_by(8) {
-        hash = (hash.rotate_left(23) ^ word_at(text, at)).wrapping_mul(ODD);
+/// A name as it is looked up: its hash, and its first piece in words.
+struct Key<'a> {
+    text: &'a [u8],
+    words: [u64; PIECE / 8],
+    hash: u32,
+}
+
+impl<'a> Key<'a> {
+    #[inline(always)]
+    fn new(name: &'a str) -> Self {
+        const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+        let text = name.as_bytes();
+        let mut hash = (text.len() as u64).wrapping_mul(ODD);
+        let mut words = [0; PIECE / 8];
+        for (i, word) in words.iter_mut().enumerate() {
+            if 8 * i >= text.len() {
+                break;
+            }
+            *word = word_at(text, 8 * i);
+            hash = (hash.rotate_left(23) ^ *word).wrapping_mul(ODD);
+        }
+        for at in (PIECE..text.len()).step_by(8) {
+            hash = (hash.rotate_left(23) ^ word_at(text, at)).wrapping_mul(ODD);
+        }
+        let hash = (hash >> 32) as u32 ^ (hash as u32).rotate_left(9);
+        Key { text, words, hash }
     }
-    (hash >> 32) as u32 ^ (hash as u32).rotate_left(9)
 }
 
 pub(super) fn check_name(name: &str) -> Result<(), Error> {
@@ -50,34 +78,42 @@ impl<M: Memory> Table<M> {
     /// The name's record, or 0.
     #[inline(always)]
     pub(super) fn find_name(&self, name: &str) -> u32 {
-        let text = name.as_bytes();
-        let hash = hash_of(text);
-        self.walk(self.bucket(hash).get(), |t, i| t.name_record(i).next.get())
-            .find(|&i| {
-                let record = self.name_record(i);
-                record.hash.get() == hash
-                    && record.len.get() as usize == text.len()
-                    && self.name_equals(i, text)
-            })
-            .unwrap_or(0)
+        let key = Key::new(name);
+        let mut index = self.bucket(key.hash).get();
+        let mut fuel = self.longest;
+        while index != 0 {
+            let record = self.name_record(index);
+            if record.hash.get() == key.hash && self.is_named(record, &key) {
+                return index;
+            }
+            index = record.next.get();
+            fuel -= 1;
+            if fuel == 0 {
+                self.mark_corrupt();
+                return 0;
+            }
+        }
+        0
     }
 
     #[inline(always)]
-    fn name_equals(&self, first: u32, text: &[u8]) -> bool {
-        let (mut index, mut at) = (first, 0);
-        loop {
+    fn is_named(&self, record: &Name, key: &Key<'_>) -> bool {
+        record.len.get() as usize == key.text.len()
+            && record.text.iter().zip(key.words).all(|(cell, word)| cell.get() == word)
+            && (key.text.len() <= PIECE || self.rest_is(record.more.get(), key.text))
+    }
+
+    /// Does a long name go on like this after its first piece?
+    fn rest_is(&self, mut index: u32, text: &[u8]) -> bool {
+        for at in (PIECE..text.len()).step_by(PIECE) {
             let record = self.name_record(index);
-            for (i, cell) in record.text.iter().enumerate() {
-                if cell.get() != word_at(text, at + 8 * i) {
-                    return false;
-                }
-            }
-            at += PIECE;
-            if at >= text.len() {
-                return true;
+            let same = |(i, cell): (usize, &Cell64)| cell.get() == word_at(text, at + 8 * i);
+            if !record.text.iter().enumerate().all(same) {
+                return false;
             }
             index = record.more.get();
         }
+        true
     }
 
     /// Room for a name of this length?
@@ -112,7 +148,7 @@ impl<M: Memory> Table<M> {
             }
             self.set(&record.more, 0);
         }
-        let hash = hash_of(text);
+        let hash = Key::new(name).hash;
         let record = self.name_record(first);
         let bucket = self.bucket(hash);
         self.set(&record.hash, hash);
@@ -218,5 +254,24 @@ impl<M: Memory> Table<M> {
 
     pub(super) fn holder_name(&self, holder: u32) -> String {
         self.name_text(self.holder_record(holder).name.get())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_every_length() {
+        let text: Vec<u8> = (1..=40).collect();
+        for len in 0..=text.len() {
+            for at in (0..=40).step_by(8) {
+                let mut padded = [0; 8];
+                for (i, byte) in padded.iter_mut().enumerate() {
+                    *byte = if at + i < len { text[at + i] } else { 0 };
+                }
+                assert_eq!(word_at(&text[..len], at), u64::from_le_bytes(padded), "{len} {at}");
+            }
+        }
     }
 }

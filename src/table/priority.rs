@@ -2,8 +2,9 @@
 
 use super::Table;
 use super::layout::flag;
+use super::lease::Grant;
 use super::memory::Memory;
-use super::ticket::{NewTicket, effective_priority, own_priority};
+use super::ticket::{effective_priority, own_priority};
 
 const NONE: i32 = i32::MIN;
 
@@ -74,9 +75,9 @@ impl<M: Memory> Table<M> {
     }
 
     /// The effective priority that a claim would have in line.
-    pub(super) fn effective_for_new(&self, worker: u32, new: &NewTicket) -> i16 {
-        let own = new.grant.priority;
-        if new.grant.flags & flag::SPARE != 0 || self.holder_record(worker).holding.get() == 0 {
+    pub(super) fn effective_for_new(&self, grant: &Grant) -> i16 {
+        let (own, worker) = (grant.priority, grant.worker);
+        if grant.flags & flag::SPARE != 0 || self.holder_record(worker).holding.get() == 0 {
             return own;
         }
         let mut highest = own;

@@ -54,7 +54,6 @@ impl<M: Memory> Table<M> {
         for resource in self.candidates_of(record.line.get()) {
             self.mark_lines_of(resource);
         }
-        self.scratch.look_for_deadlocks.set(true);
     }
 
     /// Takes a ticket out of the queue and out of all counts of waiting tickets; it stays in its line.
@@ -105,7 +104,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// As [`Self::must_wait`], for a claim that is not in line yet.
-    pub(super) fn blocked_by_earlier(&self, new: &NewTicket, candidates: &[u32]) -> bool {
+    pub(super) fn blocked_by_earlier(&self, new: &NewTicket<'_>, candidates: &[u32]) -> bool {
         let (rank, shared) = (new.rank(), new.grant.demand.shared);
         candidates.iter().any(|&resource| {
             self.resource_record(resource).members.get() != 0
@@ -133,28 +132,27 @@ impl<M: Memory> Table<M> {
         Some(place)
     }
 
-    /// While some ticket can be granted, grants the first of them.
-    pub(super) fn serve(&self, now: Time) {
-        loop {
-            let mut best = 0;
-            self.scratch.dirty.with(|dirty| {
-                dirty.retain(|&line| {
-                    let ticket = self.grantable_in(line);
-                    if ticket == 0 {
-                        self.scratch.dirty_line[line as usize].set(false);
-                        return false;
-                    }
-                    if best == 0 || self.rank(ticket) < self.rank(best) {
-                        best = ticket;
-                    }
-                    true
-                });
+    /// Grants the first ticket that can be granted; whether there was one.
+    pub(super) fn serve_first(&self, now: Time) -> bool {
+        let mut best = 0;
+        self.scratch.dirty.with(|dirty| {
+            dirty.retain(|&line| {
+                let ticket = self.grantable_in(line);
+                if ticket == 0 {
+                    self.scratch.dirty_line[line as usize].set(false);
+                    return false;
+                }
+                if best == 0 || self.rank(ticket) < self.rank(best) {
+                    best = ticket;
+                }
+                true
             });
-            // A full table serves nobody; what is marked stays marked until a lease ends.
-            if best == 0 || self.room_for_lease(self.ticket_record(best).count.get()).is_err() {
-                return;
-            }
-            self.grant_ticket(now, best);
+        });
+        // A full table serves nobody; what is marked stays marked until a lease ends.
+        if best == 0 || self.room_for_lease(self.ticket_record(best).count.get()).is_err() {
+            return false;
         }
+        self.grant_ticket(now, best);
+        true
     }
 }

@@ -85,7 +85,7 @@ impl<M: Memory> Table<M> {
 
     /// A lease that will not come back: its worker is stuck and it is not being revoked.
     pub(super) fn counts_as_stuck(&self, pass: u32, lease: u32) -> bool {
-        !self.is_revoking(lease) && self.is_stuck(pass, self.worker_of(lease))
+        !self.is_leaving(lease) && self.is_stuck(pass, self.worker_of(lease))
     }
 
     fn obtainable(&self, pass: u32, resource: u32, demand: &Demand) -> bool {
@@ -183,7 +183,7 @@ impl<M: Memory> Table<M> {
         // First this: a resource that is looked at for the first time from here on does not count the worker any more.
         self.worker_notes(worker).finished.set(true);
         self.each_lease_of_worker(worker, &mut |lease| {
-            if self.is_revoking(lease) {
+            if self.is_leaving(lease) {
                 return;
             }
             for hold in self.holds_of(lease) {

@@ -3,7 +3,7 @@
 use super::event::kind;
 use super::layout::flag;
 use super::memory::Memory;
-use super::slot::end_after;
+use super::slot::{Word, end_after};
 use super::types::{Error, FOREVER, LeaseId, MAX_NAME, Revoked, Time};
 use super::{Reason, Table};
 
@@ -46,6 +46,9 @@ impl<M: Memory> Table<M> {
         notice: Time,
     ) -> Revoked {
         if notice == 0 {
+            if reason == Reason::DeadlockVictim {
+                self.keep_age(index);
+            }
             self.set_revoker(index, by);
             self.end_lease(index, now, reason);
             return Revoked::AtOnce;
@@ -55,14 +58,25 @@ impl<M: Memory> Table<M> {
         if revoking && running <= until {
             return Revoked::AlreadyNotified(running);
         }
-        self.set_revoker(index, by);
+        if reason == Reason::DeadlockVictim {
+            self.keep_age(index);
+        }
         let mut first = true;
         self.each_in_chain(index, &mut |lease| {
             let reason = if first { reason } else { Reason::ParentRevoked };
             first = false;
             self.give_notice(lease, now, reason, until);
         });
+        self.set_revoker(index, by);
         Revoked::Notified(until)
+    }
+
+    /// A child of a lease that is being revoked is being revoked too.
+    pub(super) fn inherit_notice(&self, parent: u32, child: u32, now: Time) {
+        let (until, revoking) = self.notice(parent);
+        if revoking {
+            self.give_notice(child, now, Reason::ParentRevoked, until);
+        }
     }
 
     /// Sets the end of a notice, unless one that ends no later is running.
@@ -72,6 +86,7 @@ impl<M: Memory> Table<M> {
             return;
         }
         self.ensure_extra(index);
+        self.forget_revoker(index);
         let record = self.lease_record(index);
         if !revoking && record.flags.get() & (flag::SPARE | flag::PREEMPTIBLE) != 0 {
             self.sub(&self.header().takeable, 1);
@@ -100,8 +115,11 @@ impl<M: Memory> Table<M> {
         }
     }
 
-    pub(super) fn is_revoking(&self, index: u32) -> bool {
-        self.lease_record(index).flags.get() & flag::REVOKING != 0
+    /// Is it being revoked, or past its end and only not ended yet? What it holds is as good as given back.
+    pub(super) fn is_leaving(&self, index: u32) -> bool {
+        let record = self.lease_record(index);
+        record.flags.get() & flag::REVOKING != 0
+            || Word(record.slot.word.get()).time() <= self.now()
     }
 
     /// Notes who revokes. There is room for the name; an empty one means nobody in particular.

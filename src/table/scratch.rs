@@ -94,11 +94,6 @@ impl Stack {
     }
 
     #[inline(always)]
-    pub fn is_empty(&self) -> bool {
-        self.with(|items| items.is_empty())
-    }
-
-    #[inline(always)]
     pub fn push(&self, item: u32) {
         self.with(|items| items.push(item));
     }
@@ -121,8 +116,7 @@ pub(crate) struct Scratch {
     pub finished: Stack,
     /// Tickets decided since the home last asked.
     pub decided: Stack,
-    /// Something happened after which a deadlock may exist.
-    pub look_for_deadlocks: Cell<bool>,
+    pub any_decided: Cell<bool>,
 }
 
 impl Scratch {
@@ -142,7 +136,7 @@ impl Scratch {
             removed: Stack::with_capacity(sizes.leases),
             finished: Stack::with_capacity(sizes.holders),
             decided: Stack::with_capacity(sizes.tickets),
-            look_for_deadlocks: Cell::new(false),
+            any_decided: Cell::new(false),
         }
     }
 

@@ -113,7 +113,7 @@ pub(crate) enum QuickRenewal {
 
 impl Slot {
     /// The state of lease `id` at `now`; `None` if this slot does not hold it (any more).
-    #[cfg(any(test, loom))]
+    #[cfg(test)]
     pub(crate) fn state(&self, id: u64, now: Time) -> Option<LeaseState> {
         self.read(id)?.state(now)
     }

@@ -34,6 +34,10 @@ impl ResourceNotes {
 impl<M: Memory> Table<M> {
     /// Revokes what the first ticket that can be helped needs; whether there was one.
     pub(super) fn take_back(&self, now: Time) -> bool {
+        let header = self.header();
+        if header.takeable.get() == 0 || header.waiting_not_spare.get() == 0 {
+            return false;
+        }
         let pass = self.scratch.begin_pass();
         let mut removed = self.scratch.removed.take();
         let helped = self
@@ -113,7 +117,7 @@ impl<M: Memory> Table<M> {
             let mut left = usage(self.resource_record(resource));
             for hold in self.holds_on(resource) {
                 let lease = self.hold_record(hold).lease.get();
-                if self.is_revoking(lease) || self.is_gone(pass, lease) {
+                if self.is_leaving(lease) || self.is_gone(pass, lease) {
                     left = left.minus(self.held_usage(hold));
                 }
             }
@@ -170,7 +174,7 @@ impl<M: Memory> Table<M> {
                 .min_by_key(|&lease| {
                     let record = self.lease_record(lease);
                     let spare = record.flags.get() & flag::SPARE != 0;
-                    (!spare, priority_of(record), std::cmp::Reverse(record.slot.id.get()))
+                    (!spare, priority_of(record), std::cmp::Reverse(self.age_of(lease)))
                 });
             match best {
                 Some(lease) => {
@@ -187,7 +191,7 @@ impl<M: Memory> Table<M> {
     }
 
     fn may_take(&self, pass: u32, ticket: u32, lease: u32) -> bool {
-        if self.is_revoking(lease) || self.is_gone(pass, lease) {
+        if self.is_leaving(lease) || self.is_gone(pass, lease) {
             return false;
         }
         let record = self.lease_record(lease);
@@ -202,7 +206,7 @@ impl<M: Memory> Table<M> {
     }
 
     fn remove_from_sketch(&self, pass: u32, lease: u32) {
-        if self.is_revoking(lease) || self.is_gone(pass, lease) {
+        if self.is_leaving(lease) || self.is_gone(pass, lease) {
             return;
         }
         for hold in self.holds_of(lease) {
@@ -216,7 +220,7 @@ impl<M: Memory> Table<M> {
     fn put_back(&self, pass: u32, removed: &mut Vec<u32>, from: usize) {
         for &lease in &removed[from..] {
             self.each_in_chain(lease, &mut |below| {
-                if self.is_revoking(below) || !self.is_gone(pass, below) {
+                if self.is_leaving(below) || !self.is_gone(pass, below) {
                     return;
                 }
                 self.scratch.leases[below as usize].gone.set(0);

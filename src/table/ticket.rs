@@ -12,8 +12,8 @@ use super::{Reason, Table};
 const REFUSED: u64 = 1 << 63;
 
 /// A claim on its way into the line.
-pub(super) struct NewTicket {
-    pub grant: Grant,
+pub(super) struct NewTicket<'a> {
+    pub grant: &'a Grant,
     pub count: u32,
     pub preempt: bool,
     pub effective: i16,
@@ -24,7 +24,7 @@ pub(super) struct NewTicket {
 /// Where a ticket stands in the order: smaller is earlier.
 pub(super) type Rank = (bool, i32, u64);
 
-impl NewTicket {
+impl NewTicket<'_> {
     #[inline(always)]
     pub fn rank(&self) -> Rank {
         (self.grant.flags & flag::SPARE != 0, -(self.effective as i32), self.age)
@@ -60,6 +60,16 @@ pub fn ticket_state<M: Memory>(memory: &M, id: TicketId) -> Option<TicketState> 
     }
     let result = record.result.get();
     (record.id.get() == id.0).then(|| decode(result))
+}
+
+/// Notes, without the table's lock, that whoever waited for a decided ticket knows what became of it.
+/// The id cannot pass to another ticket before this has happened.
+pub fn collect_ticket<M: Memory>(memory: &M, id: TicketId) {
+    if ticket_state(memory, id).is_some_and(|state| state != TicketState::Waiting) {
+        let tickets = memory.tickets();
+        let bits = super::index_bits(tickets.len());
+        memory.set(&tickets[(id.0 & ((1 << bits) - 1)) as usize].collected, 1);
+    }
 }
 
 impl<M: Memory> Table<M> {
@@ -100,18 +110,16 @@ impl<M: Memory> Table<M> {
     pub(super) fn enqueue(
         &self,
         now: Time,
-        new: &NewTicket,
+        new: &NewTicket<'_>,
         candidates: &[u32],
     ) -> Result<u32, Error> {
         let header = self.header();
-        if header.waiting.get() >= self.ticket_limit {
-            return Err(Error::Full(Part::Tickets));
-        }
+        self.room_for_ticket()?;
         let line = self.line_for(candidates)?;
         let index = self.take_ticket_record();
         let record = self.ticket_record(index);
         let number = self.next_number();
-        let grant = &new.grant;
+        let grant = new.grant;
         let mut flags = grant.flags | grant.demand.flags();
         if new.preempt {
             flags |= flag::PREEMPT;
@@ -128,6 +136,7 @@ impl<M: Memory> Table<M> {
             self.set(&record.parent, 0);
         }
         self.set(&record.result, 0);
+        self.set(&record.collected, 0);
         self.set(&record.age, age);
         self.set(&record.queued_at, now);
         self.set(&record.wait_end, end_after(now, new.wait));
@@ -155,7 +164,6 @@ impl<M: Memory> Table<M> {
         self.count_worker(grant.worker, 0, 1);
         self.record_event(kind::QUEUED, now, id, 0, None);
         self.mark_dirty(line);
-        self.scratch.look_for_deadlocks.set(true);
         Ok(index)
     }
 
@@ -164,22 +172,66 @@ impl<M: Memory> Table<M> {
         self.set(&self.ticket_record(index).priorities, packed);
     }
 
-    fn take_ticket_record(&self) -> u32 {
-        let decided = &self.header().ended_tickets;
-        if decided.len.get() < self.history {
-            let len = self.memory.tickets().len();
-            return self.take(&self.header().tickets, len, |t, i| &t.ticket_record(i).next);
+    /// Room for one more ticket? One that is decided gives way only when whoever waited for it knows.
+    fn room_for_ticket(&self) -> Result<(), Error> {
+        let header = self.header();
+        let full = Err(Error::Full(Part::Tickets));
+        if header.waiting.get() >= self.ticket_limit {
+            return full;
         }
-        let oldest = decided.head.get();
-        let record = self.ticket_record(oldest);
-        self.set(&record.id, 0);
-        self.set(&decided.head, record.next.get());
-        if record.next.get() == 0 {
+        if self.has_room(&header.tickets, self.memory.tickets().len(), 1) {
+            return Ok(());
+        }
+        let decided =
+            self.walk(header.ended_tickets.head.get(), |t, i| t.ticket_record(i).next.get());
+        let mut decided = decided.map(|ticket| self.ticket_record(ticket));
+        if decided.any(|record| record.collected.get() != 0) { Ok(()) } else { full }
+    }
+
+    /// A record for a new ticket, for which there is room: the oldest that is decided and collected, once enough are remembered.
+    fn take_ticket_record(&self) -> u32 {
+        let header = self.header();
+        let decided = &header.ended_tickets;
+        let len = self.memory.tickets().len();
+        for _ in 0..decided.len.get() {
+            let enough = decided.len.get() >= self.history;
+            let room = self.has_room(&header.tickets, len, 1);
+            let oldest = decided.head.get();
+            let collected = self.ticket_record(oldest).collected.get() != 0;
+            if room && !(enough && collected) {
+                break;
+            }
+            self.unlink_oldest_decided(oldest);
+            if collected {
+                self.set(&self.ticket_record(oldest).id, 0);
+                self.release_holder(self.ticket_record(oldest).holder.get());
+                return oldest;
+            }
+            self.remember_ticket(oldest);
+        }
+        self.take(&header.tickets, len, |t, i| &t.ticket_record(i).next)
+    }
+
+    fn unlink_oldest_decided(&self, oldest: u32) {
+        let decided = &self.header().ended_tickets;
+        let next = self.ticket_record(oldest).next.get();
+        self.set(&decided.head, next);
+        if next == 0 {
             self.set(&decided.tail, 0);
         }
         self.sub(&decided.len, 1);
-        self.release_holder(record.holder.get());
-        oldest
+    }
+
+    /// Puts a decided ticket behind those that were decided before it.
+    fn remember_ticket(&self, index: u32) {
+        let decided = &self.header().ended_tickets;
+        self.set(&self.ticket_record(index).next, 0);
+        match decided.tail.get() {
+            0 => self.set(&decided.head, index),
+            tail => self.set(&self.ticket_record(tail).next, index),
+        }
+        self.set(&decided.tail, index);
+        self.add(&decided.len, 1);
     }
 
     /// Turns a ticket into a lease. There is room, and enough of its candidates fit.
@@ -229,24 +281,17 @@ impl<M: Memory> Table<M> {
     }
 
     fn decide(&self, index: u32, result: u64) {
-        let decided = &self.header().ended_tickets;
-        let record = self.ticket_record(index);
-        self.set(&record.next, 0);
-        match decided.tail.get() {
-            0 => self.set(&decided.head, index),
-            tail => self.set(&self.ticket_record(tail).next, index),
-        }
-        self.set(&decided.tail, index);
-        self.add(&decided.len, 1);
+        self.remember_ticket(index);
         // Last: a waiter may read this without the lock.
-        self.set(&record.result, result);
+        self.set(&self.ticket_record(index).result, result);
         self.scratch.decided.push(index);
+        self.scratch.any_decided.set(true);
     }
 
     /// Have tickets been decided since [`Self::take_decided`] was called last?
     #[inline(always)]
     pub fn any_decided(&self) -> bool {
-        !self.scratch.decided.is_empty()
+        self.scratch.any_decided.get()
     }
 
     /// Hands the tickets decided since the last call to `each`, for the home to wake their waiters.
@@ -257,6 +302,12 @@ impl<M: Memory> Table<M> {
             }
             decided.clear();
         });
+        self.scratch.any_decided.set(false);
+    }
+
+    /// Whoever waited for this ticket knows what became of it: it can be forgotten in its time.
+    pub fn collect(&self, id: TicketId) {
+        collect_ticket(&*self.memory, id);
     }
 
     /// Withdraws a claim.
@@ -264,10 +315,17 @@ impl<M: Memory> Table<M> {
         self.enter(now)?;
         let index = self.known_ticket(id)?;
         match decode(self.ticket_record(index).result.get()) {
-            TicketState::Granted(lease) => self.leave(Cancelled::WasGranted(lease)),
-            TicketState::Refused(reason) => self.leave(Cancelled::WasRefused(reason)),
+            TicketState::Granted(lease) => {
+                self.collect(id);
+                self.leave(Cancelled::WasGranted(lease))
+            }
+            TicketState::Refused(reason) => {
+                self.collect(id);
+                self.leave(Cancelled::WasRefused(reason))
+            }
             TicketState::Waiting => {
                 self.refuse(index, now, Reason::Cancelled);
+                self.collect(id);
                 self.settle(now);
                 self.leave(Cancelled::Left)
             }

@@ -1,9 +1,13 @@
-//! What happens by time alone: a heap of the ends of leases and of waits.
+//! What happens by time alone: the ends of leases and of waits.
 //!
-//! Four children per node, keys in the nodes, so that a step down costs one cache line. Renewals do not
+//! A heap keeps them in order: four children per node, keys in the nodes, so that a step down costs one cache line. Renewals do not
 //! touch it: a node that fires looks at the lease's real end and, if that is later, goes back in with it.
+//!
+//! Most leases are given back long before their time, so new timers first go to the *nursery*, a small ring without order; only
+//! those that are still there when their place is needed again, or when something is due, move on to the heap.
+//! `next_due` is never later than the first timer; it may be earlier, when that timer was stopped.
 
-use super::layout::Timer;
+use super::layout::{NURSERY, Timer};
 use super::memory::Memory;
 use super::slot::Word;
 use super::types::{FOREVER, Time};
@@ -13,12 +17,15 @@ use super::{Reason, Table};
 const TICKET: u64 = 1 << 63;
 
 /// Places count from 1, and the children of place `p` from `4p - 2`: so far into the array they share a cache line.
-const PADDING: u32 = 2;
+const FIRST: u32 = NURSERY + 2;
+
+/// Marks the place of a timer that is in the nursery.
+const YOUNG: u32 = 1 << 31;
 
 impl<M: Memory> Table<M> {
     #[inline(always)]
     pub(super) fn timer_at(&self, place: u32) -> (Time, u64) {
-        let timer: &Timer = self.timer_record(place + PADDING);
+        let timer: &Timer = self.timer_record(place + FIRST);
         (timer.at.get(), timer.owner.get())
     }
 
@@ -34,12 +41,13 @@ impl<M: Memory> Table<M> {
 
     #[inline(always)]
     fn put_timer(&self, place: u32, (at, owner): (Time, u64)) {
-        let timer = self.timer_record(place + PADDING);
+        let timer = self.timer_record(place + FIRST);
         self.set(&timer.at, at);
         self.set(&timer.owner, owner);
         self.set(self.timer_place(owner), place);
     }
 
+    #[inline(always)]
     pub(super) fn start_lease_timer(&self, id: u64, at: Time) {
         self.start_timer(at, id);
     }
@@ -54,10 +62,28 @@ impl<M: Memory> Table<M> {
             self.set(self.timer_place(owner), 0);
             return;
         }
-        let place = self.header().timers.get() + 1;
-        self.set(&self.header().timers, place);
-        self.sift_up(place, (at, owner));
-        self.note_next_due();
+        let header = self.header();
+        let place = (header.nursery.get() + 1) % NURSERY;
+        self.set(&header.nursery, place);
+        self.grow_up(place);
+        let timer = self.timer_record(place);
+        self.set(&timer.at, at);
+        self.set(&timer.owner, owner);
+        self.set(self.timer_place(owner), YOUNG | place);
+        self.due_by(at);
+    }
+
+    /// Moves the timer in this place of the nursery, if there is one, to the heap.
+    #[inline(always)]
+    fn grow_up(&self, place: u32) {
+        let timer = self.timer_record(place);
+        let owner = timer.owner.get();
+        if owner != 0 {
+            self.set(&timer.owner, 0);
+            let last = self.header().timers.get() + 1;
+            self.set(&self.header().timers, last);
+            self.sift_up(last, (timer.at.get(), owner));
+        }
     }
 
     #[inline(always)]
@@ -77,14 +103,15 @@ impl<M: Memory> Table<M> {
             return;
         }
         self.set(cell, 0);
+        if place & YOUNG != 0 {
+            self.set(&self.timer_record(place & !YOUNG).owner, 0);
+            return;
+        }
         let last = self.header().timers.get();
         self.set(&self.header().timers, last.wrapping_sub(1));
         if place != last {
             let moved = self.timer_at(last);
             self.sift(place, moved);
-        }
-        if place == 1 {
-            self.note_next_due();
         }
     }
 
@@ -94,9 +121,21 @@ impl<M: Memory> Table<M> {
         if place == 0 || at == FOREVER {
             self.stop_timer(id);
             self.start_timer(at, id);
+            return;
+        }
+        if place & YOUNG != 0 {
+            self.set(&self.timer_record(place & !YOUNG).at, at);
         } else {
             self.sift(place, (at, id));
-            self.note_next_due();
+        }
+        self.due_by(at);
+    }
+
+    #[inline(always)]
+    fn due_by(&self, at: Time) {
+        let next_due = &self.header().next_due;
+        if at < next_due.get() {
+            self.set(next_due, at);
         }
     }
 
@@ -141,18 +180,21 @@ impl<M: Memory> Table<M> {
         (first..end).map(|child| (child, self.timer_at(child))).min_by_key(|&(_, timer)| timer)
     }
 
-    #[inline(always)]
-    fn note_next_due(&self) {
-        let header = self.header();
-        let due = if header.timers.get() == 0 { FOREVER } else { self.timer_at(1).0 };
-        if due != header.next_due.get() {
-            self.set(&header.next_due, due);
-        }
+    /// The time of the first timer of all.
+    pub(super) fn first_timer(&self) -> Time {
+        let young = (0..NURSERY).map(|place| self.timer_record(place));
+        let young = young.filter(|timer| timer.owner.get() != 0).map(|timer| timer.at.get());
+        let old = if self.header().timers.get() == 0 { FOREVER } else { self.timer_at(1).0 };
+        young.fold(old, Time::min)
     }
 
     /// Lets everything happen that is due at `now`, in order.
     #[cold]
     pub(super) fn run_timers(&self, now: Time) {
+        for place in 0..NURSERY {
+            self.grow_up(place);
+        }
+        // What starts from here on is due later than `now`.
         while self.header().timers.get() != 0 && !self.corrupt.get() {
             let (at, owner) = self.timer_at(1);
             if at > now {
@@ -173,6 +215,7 @@ impl<M: Memory> Table<M> {
             self.end_by_time(lease, now);
             self.settle(now);
         }
+        self.set(&self.header().next_due, self.first_timer());
     }
 }
 

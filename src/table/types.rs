@@ -286,7 +286,7 @@ impl fmt::Display for Error {
             Error::CountExceedsCandidates => "the claim asks for more resources than it names",
             Error::DuplicateCandidate => "the claim names a resource twice",
             Error::ZeroAmount => "at least one slot or some memory is needed",
-            Error::UnknownResource => "no resource has that id",
+            Error::UnknownResource => "no such resource is declared",
             Error::Impossible => "the claim asks for more than exists; waiting would not help",
             Error::Busy => "not free now; claim with a wait to stand in line",
             Error::UnknownLease => "no lease of that id is remembered",

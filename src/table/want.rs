@@ -42,7 +42,6 @@ impl<M: Memory> Table<M> {
         self.set(&on.wants, want);
         self.add(&own.refs, 1);
         self.add(&on.refs, 1);
-        self.scratch.look_for_deadlocks.set(true);
         self.settle(now);
         self.leave(())
     }
@@ -113,6 +112,12 @@ impl<M: Memory> Table<M> {
         }
     }
 
+    /// Does this holder hold or wait or want, or is it only remembered?
+    fn is_active(&self, holder: u32) -> bool {
+        let record = self.holder_record(holder);
+        record.leases.get() != 0 || record.waiting.get() != 0 || record.wants.get() != 0
+    }
+
     /// Calls `visit(holder, resource)` for every holder that wants its namesake, if that is the custom here.
     pub(super) fn each_implied_want(&self, visit: &mut dyn FnMut(u32, u32)) {
         if !self.setting(setting::IMPLIED_WANTS) {
@@ -121,7 +126,7 @@ impl<M: Memory> Table<M> {
         for name in 1..=self.header().names.fresh.get() {
             let record = self.name_record(name);
             let (holder, resource) = (record.holder.get(), record.resource.get());
-            if holder != 0 && resource != 0 {
+            if holder != 0 && resource != 0 && self.is_active(holder) {
                 visit(holder, resource);
             }
         }

@@ -166,11 +166,13 @@ impl Model {
             return Err(Error::Busy);
         }
         self.arrivals += 1;
+        if at_once {
+            self.waiting.get_mut(&id).expect("just put there").age = self.arrivals;
+            return Ok(Outcome::Granted(LeaseId(self.grant(id, None))));
+        }
+        // The credit is for the holder's next ticket: what is granted at once does not use it up.
         if self.credits.remove(&ask.holder).is_some() {
             self.note("age taken over from a victim");
-        }
-        if at_once {
-            return Ok(Outcome::Granted(LeaseId(self.grant(id, None))));
         }
         self.look_for_deadlocks = true;
         self.emit(self.now, What::Queued { ticket: ticket_id(id) });
@@ -188,7 +190,8 @@ impl Model {
             let parent_end = parent.map_or(FOREVER, |parent| model.held[&parent].end());
             let lease = model.held.get_mut(&id).expect("just checked");
             let left = lease.end() - now;
-            let late = lease.end() < FOREVER && left * 4 < lease.ttl;
+            // A quarter of what has no end is not a time.
+            let late = lease.ttl < FOREVER && lease.end() < FOREVER && left * 4 < lease.ttl;
             lease.ttl = ttl.unwrap_or(lease.ttl);
             lease.own_end = lease.own_end.max(after(now, lease.ttl).min(parent_end));
             let end = lease.end();
@@ -252,6 +255,8 @@ impl Model {
             let want = Want { holder: holder.to_string(), resource: resource.to_string() };
             if !model.wants.contains(&want) {
                 model.wants.push(want);
+                // It may be what closes a circle, just like a ticket.
+                model.look_for_deadlocks = true;
             }
             Ok(())
         })

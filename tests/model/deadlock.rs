@@ -48,7 +48,7 @@ impl Model {
 
     /// What others than the holder itself take.
     fn loads_of_others(leases: &[&Lease], holder: &str) -> Loads {
-        loads(leases.iter().copied().filter(|lease| lease.ask.holder != holder))
+        loads(leases.iter().copied().filter(|lease| lease.worker != holder))
     }
 
     fn fulfilled(&self, want: &Want) -> bool {
@@ -154,7 +154,7 @@ impl Model {
                 .map(|lease| lead(Some(ticket.id), lease));
         }
         let want = reduced.dead_wants.iter().find(|want| want.holder == worker)?;
-        let on_it = |lease: &&&Lease| lease.ask.holder != worker && lease.takes_of(&want.resource);
+        let on_it = |lease: &&&Lease| lease.worker != worker && lease.takes_of(&want.resource);
         reduced.leases.iter().find(on_it).map(|lease| lead(None, lease))
     }
 
@@ -188,6 +188,13 @@ impl Model {
             .map(|ticket| ticket.id)
     }
 
+    /// The victim's holder gets the age of its claim back, the better one if it has one already.
+    fn give_credit(&mut self, victim: u64) {
+        let Lease { ask, age, .. } = &self.held[&victim];
+        let credit = self.credits.entry(ask.holder.clone()).or_insert(*age);
+        *credit = *age.min(credit);
+    }
+
     /// Break hard deadlocks if that is the policy, then cure soft ones, until none is left.
     pub fn treat_deadlocks(&mut self) {
         while self.some_worker_holds_and_waits() {
@@ -196,6 +203,7 @@ impl Model {
                 && self.settings.deadlocks == DeadlockPolicy::Break
             {
                 self.note("hard deadlock broken");
+                self.give_credit(victim);
                 let grace = self.held[&victim].ask.grace;
                 self.take_away(victim, Reason::DeadlockVictim, None, grace);
             } else if let Some(ticket) = self.first_to_overtake() {

@@ -52,28 +52,20 @@ impl Model {
         let below = if reason.is_revocation() { Reason::ParentRevoked } else { reason };
         for child in self.children_youngest_first(id) {
             self.note("child ended with its parent");
-            self.end_lease(child, at, below, by.clone());
+            self.end_lease(child, at, below, None);
         }
         let mut lease = self.held.remove(&id).expect("a held lease");
         if reason.is_revocation() {
             self.revocations += 1;
-        }
-        if reason == Reason::DeadlockVictim {
-            // Two victims before the next ticket: it takes the better age.
-            let credit = self.credits.entry(lease.ask.holder.clone()).or_insert(lease.age);
-            *credit = lease.age.min(*credit);
         }
         *self.counts.entry(reason).or_default() += 1;
         let held = at.saturating_sub(lease.granted_at);
         lease.over = Some(Over { at, reason, by });
         self.ended.insert(id, lease);
         self.emit(at, What::Ended { lease: LeaseId(id), reason, held });
-        let orphans: Vec<u64> = self
-            .waiting
-            .values()
-            .filter(|ticket| ticket.ask.parent == Some(id))
-            .map(|ticket| ticket.id)
-            .collect();
+        let line = self.line();
+        let orphans = line.iter().filter(|ticket| ticket.ask.parent == Some(id));
+        let orphans: Vec<u64> = orphans.map(|ticket| ticket.id).collect();
         for ticket in orphans {
             self.refuse(ticket, at, Reason::ParentEnded);
         }
@@ -110,11 +102,11 @@ impl Model {
     fn notify(&mut self, id: u64, reason: Reason, by: Option<String>, until: Time) {
         let lease = self.held.get_mut(&id).expect("a held lease");
         if lease.notice.as_ref().is_none_or(|running| until < running.until) {
-            lease.notice = Some(Notice { until, reason, by: by.clone() });
+            lease.notice = Some(Notice { until, reason, by });
             self.emit(self.now, What::Revoking { lease: LeaseId(id), reason, until });
         }
         for child in self.children_youngest_first(id) {
-            self.notify(child, Reason::ParentRevoked, by.clone(), until);
+            self.notify(child, Reason::ParentRevoked, None, until);
         }
     }
 }

@@ -53,7 +53,7 @@ pub struct World {
 
 impl World {
     pub fn new(rng: &mut Rng) -> World {
-        let limits = Limits { leases: 256, tickets: 256, resources: 64, history: 2048 };
+        let limits = Limits { leases: 256, tickets: 256, resources: 64, history: 1024 };
         let flat = rng.percent(20);
         let deep = rng.percent(6);
         let deadlocks =
@@ -109,9 +109,9 @@ impl World {
 
     fn declare(&self, rng: &mut Rng, name: String) -> Command {
         let slots = match rng.below(100) {
+            _ if self.deep && name == self.names[0] => 40,
             0..5 => 0,
             5..60 => 1,
-            _ if self.deep => 40,
             _ => rng.between(2, 4) as u32,
         };
         let memory = if rng.percent(50) { 0 } else { rng.between(1, 8) as u32 };
@@ -121,7 +121,11 @@ impl World {
     fn command(&self, rng: &mut Rng, model: &Model) -> Command {
         // Long lines make the model slow and show nothing new.
         let crowded = model.waiting.len() > 9 || (model.held.len() > 14 && !self.deep);
-        match rng.below(100) {
+        let roll = rng.below(100);
+        if self.deep && roll >= 52 && rng.percent(80) {
+            return Command::Claim { ask: self.ask(rng, model), by_id: false };
+        }
+        match roll {
             0..45 if !crowded => {
                 Command::Claim { ask: self.ask(rng, model), by_id: false }.broken_sometimes(rng)
             }
@@ -138,7 +142,7 @@ impl World {
             90..93 => Command::Want { holder: self.holder(rng), resource: self.name(rng) }
                 .broken_sometimes(rng),
             93..94 => self.unwant(rng, model),
-            94..97 => Command::Health {
+            94..96 => Command::Health {
                 name: if rng.percent(3) {
                     "?".to_string()
                 } else {
@@ -150,7 +154,7 @@ impl World {
                     *rng.pick(&[Health::Draining, Health::Failed])
                 },
             },
-            97..98 => {
+            96..97 => {
                 let name = self.name(rng);
                 self.declare(rng, name).broken_sometimes(rng)
             }
@@ -210,15 +214,18 @@ impl World {
             68..85 => Take::Exclusive,
             _ => Take::Shared,
         };
-        let parent = rng.percent(self.parents).then(|| match model.held.last_key_value() {
-            Some((youngest, _)) if self.deep => *youngest,
+        // A chain grows deep only on something that many can hold.
+        let link = self.deep && rng.percent(85);
+        let deepest = model.held.values().max_by_key(|lease| lease.depth);
+        let parent = rng.percent(self.parents).then(|| match deepest {
+            Some(deepest) if link => deepest.id,
             _ => self.a_lease(rng, model),
         });
         Ask {
             holder: self.holder(rng),
-            candidates,
-            count,
-            take,
+            candidates: if link { self.names[..1].to_vec() } else { candidates },
+            count: if link { 1 } else { count },
+            take: if link { Take::ONE_SLOT } else { take },
             ttl: if self.deep { FOREVER } else { self.ttl(rng) },
             wait: match rng.below(100) {
                 0..20 => 0,
@@ -226,7 +233,7 @@ impl World {
                 _ => FOREVER,
             },
             priority: if self.flat { 0 } else { rng.below(6) as i16 - 2 },
-            spare: !self.flat && rng.percent(12),
+            spare: !self.flat && !link && rng.percent(12),
             preemptible: rng.percent(35),
             preempt: rng.percent(30),
             grace: self.notice(rng),
@@ -265,12 +272,12 @@ impl World {
         let reason =
             if rng.percent(8) { rng.pick(Reason::ALL) } else { rng.pick(&Reason::ALL[1..17]) };
         let notice = if rng.percent(2) { FOREVER + 1 } else { self.notice(rng) };
-        Command::Revoke {
-            lease: self.a_lease(rng, model),
-            reason: *reason,
-            by: self.holder(rng),
-            notice,
-        }
+        let notified = model.held.values().find(|lease| lease.notice.is_some());
+        let lease = match notified {
+            Some(lease) if rng.percent(30) => lease.id,
+            _ => self.a_lease(rng, model),
+        };
+        Command::Revoke { lease, reason: *reason, by: self.holder(rng), notice }
     }
 
     fn unwant(&self, rng: &mut Rng, model: &Model) -> Command {

@@ -13,6 +13,8 @@ use super::{Ask, conflict};
 /// One command and what came of it.
 pub struct Seen<'a> {
     pub step: &'a Step,
+    /// The time up to which the table was brought.
+    pub now: Time,
     pub answer: &'a Result<Answer, Error>,
     pub events: &'a [Event],
     /// Tickets that were ever given the right to overtake.
@@ -61,9 +63,7 @@ impl Invariants {
             .collect();
         self.record(seen)?;
         self.one_fate_each(real)?;
-        let untimely = matches!(seen.answer, Err(Error::TimeBackwards | Error::TimeTooLarge));
-        let now = if untimely { None } else { Some(seen.step.now) };
-        self.trits_never_come_back(real, now)?;
+        self.trits_never_come_back(real, seen.now)?;
         nothing_lost_nothing_too_much(real, holders, names)?;
         self.nobody_waits_for_what_is_free(real)?;
         self.order_respected(seen, &waited_before, real)
@@ -123,15 +123,21 @@ impl Invariants {
     }
 
     /// Once not held, never anything else; and what readers were told for a time to come is kept.
-    fn trits_never_come_back(&mut self, real: &Real, now: Option<Time>) -> Result<(), String> {
+    fn trits_never_come_back(&mut self, real: &Real, now: Time) -> Result<(), String> {
         for id in &self.granted {
+            if let Some(over) = self.over.get(id) {
+                let state = real.table.state(*id, now);
+                if state != Some(*over) {
+                    return Err(format!("lease {id} was {over:?} and is {state:?}"));
+                }
+                continue;
+            }
             let Some(info) = real.table.lease(*id) else {
                 return Err(format!("lease {id} is forgotten"));
             };
             if (info.state == LeaseState::Held) == self.ended.contains(id) {
                 return Err(format!("lease {id} is {:?} against its events", info.state));
             }
-            let Some(now) = now else { continue };
             let state = real.table.state(*id, now).expect("it is remembered");
             if let Some((at, foreseen)) = self.foreseen.get(id)
                 && now >= *at
@@ -145,14 +151,6 @@ impl Invariants {
                 let at_end = real.table.state(*id, info.end).expect("it is remembered");
                 self.foreseen.insert(*id, (info.end, at_end));
             } else {
-                self.foreseen.remove(id);
-            }
-            if let Some(over) = self.over.get(id)
-                && *over != state
-            {
-                return Err(format!("lease {id} was {over:?} and is {state:?}"));
-            }
-            if state != LeaseState::Held {
                 self.over.insert(*id, state);
             }
         }

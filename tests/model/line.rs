@@ -162,7 +162,7 @@ impl Model {
             id: lease,
             age: from.age,
             worker: from.worker,
-            depth: parent.map_or(0, |parent| parent.depth + 1),
+            depth: 1 + parent.map_or(0, |parent| parent.depth),
             takes: picks.iter().map(|name| self.taken(name, from.ask.take)).collect(),
             granted_at: self.now,
             ttl: from.ask.ttl,

@@ -72,7 +72,7 @@ pub struct Lease {
     pub ask: Ask,
     pub age: u64,
     pub worker: String,
-    /// How many leases it hangs below.
+    /// How many leases its chain has down to it, itself included.
     pub depth: u32,
     pub takes: Vec<Taken>,
     pub granted_at: Time,
@@ -204,7 +204,10 @@ impl Model {
     pub fn lease(&self, id: u64) -> Option<LeaseInfo> {
         let lease = self.any_lease(id)?;
         let (end, reason, revoker) = match (&lease.over, &lease.notice) {
-            (Some(over), _) => (over.at, Some(over.reason), over.by.clone()),
+            (Some(over), notice) => {
+                let notifier = notice.as_ref().and_then(|notice| notice.by.clone());
+                (over.at, Some(over.reason), over.by.clone().or(notifier))
+            }
             (None, Some(notice)) => (lease.end(), Some(notice.reason), notice.by.clone()),
             (None, None) => (lease.end(), None, None),
         };

@@ -1,11 +1,12 @@
 //! A command with its time, as data: it can be generated, printed, replayed and left out.
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
-use ternlease::home::process::new_table;
+use ternlease::home::process::{Heap, new_table};
 use ternlease::table::{
-    Cancelled, Candidates, Claim, Deadlock, Error, Health, Heap, LeaseId, Outcome, Reason,
-    ResourceId, Revoked, Settings, Table, TicketId, Time,
+    Cancelled, Candidates, Claim, Deadlock, Error, Health, LeaseId, Outcome, Reason, ResourceId,
+    Revoked, Settings, Table, TicketId, Time,
 };
 
 use super::{Ask, Model};
@@ -47,6 +48,27 @@ pub enum Answer {
 /// Names that were declared have ids in the real table.
 pub type Ids = BTreeMap<String, ResourceId>;
 
+impl Step {
+    /// The same with 0, which is never given out, for numbers not given out before this command.
+    pub fn without_future(&self, leases: u64, tickets: u64) -> Step {
+        let mut step = self.clone();
+        match &mut step.command {
+            Command::Renew { lease, .. }
+            | Command::Release { lease }
+            | Command::End { lease, .. }
+            | Command::Revoke { lease, .. }
+            | Command::Claim { ask: Ask { parent: Some(lease), .. }, .. }
+                if *lease > leases =>
+            {
+                *lease = 0;
+            }
+            Command::Cancel { ticket } if *ticket > tickets => *ticket = 0,
+            _ => {}
+        }
+        step
+    }
+}
+
 pub fn run_on_model(model: &mut Model, ids: &Ids, step: &Step) -> Result<Answer, Error> {
     let now = step.now;
     match &step.command {
@@ -79,6 +101,13 @@ pub fn run_on_model(model: &mut Model, ids: &Ids, step: &Step) -> Result<Answer,
     }
 }
 
+/// An id that only another table with more resources gave out.
+static FOREIGN: LazyLock<ResourceId> = LazyLock::new(|| {
+    let elsewhere = new_table(Settings::default());
+    let ids = (0..60).map(|n| elsewhere.declare(0, &format!("elsewhere {n}"), 1, 0));
+    ids.last().expect("there are some").expect("there is room")
+});
+
 /// The real table with what is needed to talk to it in the model's numbers.
 pub struct Real {
     pub table: Table<Heap>,
@@ -92,12 +121,10 @@ pub struct Real {
 
 impl Real {
     pub fn new(settings: Settings) -> Real {
-        let elsewhere = new_table(settings.clone());
-        let foreign = (0..40).map(|n| elsewhere.declare(0, &format!("elsewhere {n}"), 1, 0)).last();
         Real {
             table: new_table(settings),
             ids: Ids::new(),
-            foreign: foreign.expect("some").expect("there is room"),
+            foreign: *FOREIGN,
             leases: Vec::new(),
             tickets: Vec::new(),
         }

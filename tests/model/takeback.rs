@@ -16,6 +16,19 @@ struct Sketch {
 }
 
 impl Sketch {
+    fn remove_with_all_below(&mut self, id: u64) -> bool {
+        let below: Vec<u64> = self
+            .leases
+            .values()
+            .filter(|lease| lease.ask.parent == Some(id))
+            .map(|lease| lease.id)
+            .collect();
+        for child in below {
+            self.remove_with_all_below(child);
+        }
+        self.leases.remove(&id).is_some()
+    }
+
     fn loads(&self) -> Loads {
         let mut loads = loads(self.leases.values());
         for (taken, take) in &self.picked {
@@ -58,7 +71,7 @@ impl Model {
                 let reason =
                     if lease.ask.spare { Reason::SpareReclaimed } else { Reason::Preempted };
                 let grace = lease.ask.grace;
-                self.take_away(id, reason, Some(ticket.ask.holder.clone()), grace);
+                self.take_away(id, reason, None, grace);
                 changed = true;
             }
         }
@@ -100,8 +113,10 @@ impl Model {
                     break true;
                 }
                 let Some(next) = takeable.next() else { break false };
-                trial.leases.remove(&next.id);
-                gone.push(next.id);
+                // It may have gone with its parent.
+                if trial.remove_with_all_below(next.id) {
+                    gone.push(next.id);
+                }
             };
             if fits {
                 sketch = trial;
@@ -143,6 +158,7 @@ impl Model {
         let waiting_elsewhere =
             self.waiting.values().filter(|ticket| {
                 ticket.worker != lease.worker
+                    && !ticket.ask.spare
                     && !ticket.ask.candidates.iter().any(|name| lease.takes_of(name))
                     && ticket.ask.candidates.iter().any(|name| {
                         held_elsewhere(name) && !self.fits(&loads, name, ticket.ask.take)

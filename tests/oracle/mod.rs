@@ -37,7 +37,7 @@ impl Want {
 }
 
 /// Who holds what, and who waits for what: at most one claim of each worker, in line order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pool {
     /// Slots and memory of each resource.
     pub sizes: Vec<(u32, u32)>,
@@ -47,13 +47,6 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// Every resource can be used by one claim only, so one bit each tells all.
-    fn is_plain(&self) -> bool {
-        let mut takes = self.held.iter().map(|h| h.take).chain(self.wants.iter().map(|w| w.take));
-        self.sizes.iter().all(|&size| size == (1, 0))
-            && takes.all(|take| matches!(take, Take::Exclusive | Take::ONE_SLOT))
-    }
-
     /// The candidates of `want` that fit when only these workers hold what they hold.
     pub fn fitting(&self, want: &Want, holders: u32) -> u32 {
         let held = self.held.iter().filter(|h| holders >> h.worker & 1 == 1);
@@ -131,15 +124,14 @@ pub struct Explorer {
 }
 
 impl Explorer {
-    /// The workers whose claim is granted in no reachable state. `None`: too many states.
-    pub fn dead(&mut self, pool: &Pool) -> Option<u32> {
+    /// The workers whose claim is granted in no reachable state.
+    pub fn dead(&mut self, pool: &Pool) -> u32 {
         self.dead_in_line(pool, u32::MAX)
     }
 
     /// The same if a claim can be granted only when no earlier conflicting one waits,
     /// unless its worker may overtake.
-    pub fn dead_in_line(&mut self, pool: &Pool, overtake: u32) -> Option<u32> {
-        let plain = pool.is_plain();
+    pub fn dead_in_line(&mut self, pool: &Pool, overtake: u32) -> u32 {
         let waiting = pool.wants.iter().fold(0u32, |all, w| all | 1 << w.worker);
         let mut granted = 0u32;
         self.seen.clear();
@@ -150,14 +142,7 @@ impl Explorer {
             if granted == waiting {
                 break;
             }
-            if self.seen.len() > 100_000 {
-                return None;
-            }
             let waits = |w: usize| waiting >> w & 1 == 1 && picks(state, w) == 0 && !done(state, w);
-            let used = match plain {
-                true => held_in(pool, state).fold(0, |all, (mask, _)| all | mask),
-                false => 0,
-            };
             for (place, want) in pool.wants.iter().enumerate() {
                 let ahead = |e: &Want| waits(e.worker) && e.conflicts(want);
                 let free_to_go =
@@ -165,10 +150,7 @@ impl Explorer {
                 if !waits(want.worker) || !free_to_go {
                     continue;
                 }
-                let fits = match plain {
-                    true => want.mask & !used,
-                    false => fitting(&pool.sizes, held_in(pool, state), want),
-                };
+                let fits = fitting(&pool.sizes, held_in(pool, state), want);
                 let mut choice = fits;
                 while choice != 0 {
                     if choice.count_ones() == want.count {
@@ -183,7 +165,7 @@ impl Explorer {
                 self.visit(without | 1 << (MOST * MOST + w));
             }
         }
-        Some(waiting & !granted)
+        waiting & !granted
     }
 
     fn visit(&mut self, state: u64) {
@@ -194,25 +176,25 @@ impl Explorer {
 }
 
 /// The line as the rules describe it, for claims of equal priority: who is granted when, and
-/// who may overtake. What is dead is asked of the explorer (`None`: too many states).
+/// who may overtake. What is dead is asked of the explorer.
 #[derive(Default)]
 pub struct Line {
     pub pool: Pool,
     pub explorer: Explorer,
-    overtake: u32,
-    /// How often the right to overtake was given.
+    /// Who may overtake, and how often that right was given.
+    pub overtake: u32,
     pub cures: u32,
 }
 
 impl Line {
     /// Serves the line and cures soft deadlocks, until nothing changes.
-    pub fn settle(&mut self) -> Option<()> {
+    pub fn settle(&mut self) {
         loop {
             while self.grant_first() {}
-            let hard = self.explorer.dead(&self.pool)?;
-            let in_line = self.explorer.dead_in_line(&self.pool, self.overtake)?;
+            let hard = self.explorer.dead(&self.pool);
+            let in_line = self.explorer.dead_in_line(&self.pool, self.overtake);
             if in_line == hard {
-                return Some(());
+                return;
             }
             let dead = self.pool.wants.iter().filter(|w| in_line >> w.worker & 1 == 1);
             let fits = |w: &&Want| self.pool.fitting(w, in_line).count_ones() >= w.count;
@@ -244,20 +226,22 @@ impl Line {
 }
 
 /// Calls with every ownership of single-slot resources (0: free, else 1 + its worker) and every
-/// choice of one claim, `(mask, count)`, for each worker (count 0: none). With `renaming`, only
-/// one of all pools that become the same by renaming workers and resources. `part`: 0 or 1.
+/// choice of one claim, `(mask, count)`, for each worker (count 0: none). Only one of all pools
+/// that differ in names; the names of workers count with `any_arrival`. `part`: 0 or 1.
 pub fn every_pool(
     (workers, resources): (usize, usize),
-    renaming: bool,
+    any_arrival: bool,
     part: usize,
-    each: &mut dyn FnMut(&[usize], &[(u32, u32)]),
+    mut each: impl FnMut(&[usize], &[(u32, u32)]),
 ) {
     let mut claims = vec![(0, 0)];
     for mask in 1u32..1 << resources {
         claims.extend((1..=mask.count_ones()).map(|count| (mask, count)));
     }
-    let renamings = |n| if renaming { permutations(n) } else { vec![(0..n).collect()] };
-    let (people, things) = (renamings(workers), renamings(resources));
+    let (mut people, things) = (permutations(workers), permutations(resources));
+    if any_arrival {
+        people.retain(|to| to.is_sorted());
+    }
     let rename = |&(mask, count): &(u32, u32), to: &[usize]| {
         let bits = (0..resources).filter(|r| mask >> r & 1 == 1);
         (bits.fold(0, |all, r| all | 1 << to[r]), count)
@@ -326,7 +310,6 @@ fn permutations(n: usize) -> Vec<Vec<usize>> {
 
 /// What a test sets up: leases, each with its priority and whether it is preemptible, then the
 /// claims of a pool in which nothing is held yet.
-#[derive(Default)]
 pub struct Scene {
     pub pool: Pool,
     pub holds: Vec<(Want, i16, bool)>,
@@ -334,13 +317,15 @@ pub struct Scene {
 
 impl Scene {
     /// What `every_pool` says. How it is taken, and in how many leases, varies with `n`.
-    pub fn plain(owner: &[usize], claims: &[(u32, u32)], n: usize) -> Scene {
+    /// `sorted`: claims that fit come last, so that as many as possible have to wait.
+    pub fn plain(owner: &[usize], claims: &[(u32, u32)], n: usize, sorted: bool) -> Scene {
         let take = [Take::ONE_SLOT, Take::Exclusive][n % 2];
-        let pool =
-            Pool { sizes: vec![(1, 0); owner.len()], workers: claims.len(), ..Pool::default() };
-        let mut scene = Scene { pool, holds: vec![] };
+        let (sizes, workers) = (vec![(1, 0); owner.len()], claims.len());
+        let mut scene = Scene { pool: Pool { sizes, workers, ..Pool::default() }, holds: vec![] };
+        let mask_of =
+            |worker| (0..owner.len()).filter(move |&r| owner[r] == worker).map(|r| 1 << r);
         for (worker, &(mask, count)) in claims.iter().enumerate() {
-            let owned = (0..owner.len()).filter(|&r| owner[r] == worker + 1).map(|r| 1 << r);
+            let owned = mask_of(worker + 1);
             let leases = if n & 2 == 0 { owned.collect() } else { vec![owned.sum::<u32>()] };
             for mask in leases.into_iter().filter(|mask| *mask != 0) {
                 let all = Want { worker, mask, count: mask.count_ones(), take };
@@ -350,34 +335,41 @@ impl Scene {
                 scene.pool.wants.push(Want { worker, mask, count, take });
             }
         }
+        let free: u32 = mask_of(0).sum();
+        let fits = |w: &Want| (w.mask & free).count_ones() >= w.count;
+        scene.pool.wants.sort_by_key(|w| sorted && fits(w));
         scene
     }
 
     /// Up to 6 workers with several leases each, and 6 resources with several slots and memory.
     pub fn random(rng: &mut Rng) -> Scene {
-        let (workers, n, simple) = (2 + rng.below(5), 2 + rng.below(5), rng.below(3) == 0);
-        let size = |rng: &mut Rng| (1 + rng.below(3) as u32, 4 * rng.below(3) as u32);
+        let (workers, n, simple) = (3 + rng.below(4), 3 + rng.below(4), rng.below(2) == 0);
+        let size = |rng: &mut Rng| (1 + rng.below(2) as u32, 4 * rng.below(3) as u32);
         let sizes = (0..n).map(|_| if simple { (1, 0) } else { size(rng) }).collect();
         let mut scene = Scene { pool: Pool { sizes, workers, ..Pool::default() }, holds: vec![] };
         let random = |rng: &mut Rng, worker: usize, most: usize| {
             let mask = (0..1 + rng.below(most)).fold(0u32, |mask, _| mask | 1 << rng.below(n));
-            let count = 1 + rng.below(mask.count_ones() as usize) as u32;
-            let take = match rng.below(if simple { 2 } else { 5 }) {
+            let most = mask.count_ones();
+            let count = if rng.below(2) == 0 { most } else { 1 + rng.below(most as usize) as u32 };
+            let take = match rng.below(if simple { 2 } else { 6 }) {
                 0 => Take::Exclusive,
                 1 => Take::ONE_SLOT,
-                2 => Take::Shared,
+                2 | 3 => Take::Shared,
                 _ => Take::Amount { slots: 1 + rng.below(2) as u32, memory: rng.below(5) as u32 },
             };
             Want { worker, mask, count, take }
         };
-        for _ in 0..workers + rng.below(workers + 1) {
-            let worker = rng.below(workers);
-            let hold = random(rng, worker, 2);
+        for n in 0..workers + rng.below(workers) {
+            let hold = random(rng, n % workers, 2);
             scene.holds.push((hold, rng.below(2) as i16, rng.below(2) == 0));
         }
         for worker in (0..workers).filter(|_| rng.below(6) != 0).collect::<Vec<_>>() {
-            let want = random(rng, worker, 4);
-            if scene.pool.fitting(&want, 0).count_ones() >= want.count {
+            let mut want = random(rng, worker, 4);
+            // Seldom its own: to wait for oneself is a dull deadlock.
+            let own = scene.holds.iter().filter(|h| h.0.worker == worker && rng.below(12) != 0);
+            want.mask &= !own.fold(0, |all, h| all | h.0.mask);
+            want.count = want.count.min(want.mask.count_ones());
+            if want.count > 0 && scene.pool.fitting(&want, 0).count_ones() >= want.count {
                 scene.pool.wants.push(want);
             }
         }
@@ -385,13 +377,22 @@ impl Scene {
     }
 }
 
-/// The same numbers for the same seed.
-pub struct Rng(pub u64);
+/// A seed and how many numbers were drawn. Tells the seed when a panic drops it.
+pub struct Rng(pub u64, pub u64);
+
+impl Drop for Rng {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("repeat with TERN_SEED={}", self.0);
+        }
+    }
+}
 
 impl Rng {
     pub fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        self.1 += 1;
+        let z = (self.0 << 20 | self.1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
         ((z ^ z >> 31) % n as u64) as usize
     }

@@ -129,6 +129,11 @@ impl Home {
         table::ticket_state(&*self.memory, id)
     }
 
+    /// Whoever waited for the ticket knows what became of it.
+    pub fn collect(&self, id: TicketId) {
+        table::collect_ticket(&*self.memory, id);
+    }
+
     /// Renews a lease, without the lock where no rule but the simplest applies.
     #[inline(always)]
     pub fn renew(&self, id: LeaseId) -> Result<Time, Error> {

@@ -1,0 +1,36 @@
+# Thin: what is more than one command is in scripts/.
+
+.PHONY: help test setup bench budget examples doc clean
+
+help:
+	@echo 'make test      every check there is; ends with "N passed, N failed"'
+	@echo 'make setup     installs what the checks need, or names what is missing'
+	@echo 'make bench     measures beside the peers; writes target/bench.json'
+	@echo 'make budget    counts instructions per call and compares with the record'
+	@echo 'make examples  runs every example'
+	@echo 'make doc       builds the documentation'
+	@echo 'make clean     removes what was built'
+
+test:
+	@scripts/test
+
+setup:
+	@scripts/setup
+
+bench:
+	cargo run --release -p ternlease-bench
+
+budget:
+	cargo run --release -p ternlease-bench -- instructions --check
+
+examples:
+	@for file in examples/*.rs; do \
+		name=$$(basename $$file .rs); echo "== $$name"; \
+		cargo run --quiet --release --example $$name || exit 1; echo; \
+	done
+
+doc:
+	RUSTDOCFLAGS="-D warnings" cargo doc --no-deps
+
+clean:
+	cargo clean

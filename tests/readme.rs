@@ -1,0 +1,170 @@
+//! What README and docs say is true: commands run, shown output is real, tables are complete, links lead somewhere.
+//! Their Rust code runs as documentation tests; here it is checked that none is left out.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use ternlease::Reason;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// Every page for people, as a path from the root.
+fn pages() -> Vec<String> {
+    let mut found: Vec<String> =
+        ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(String::from).into();
+    for file in std::fs::read_dir(root().join("docs")).unwrap() {
+        found.push(format!("docs/{}", file.unwrap().file_name().to_string_lossy()));
+    }
+    found.sort();
+    found
+}
+
+/// The fenced blocks of a page in one language.
+fn blocks(page: &str, language: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut open: Option<(String, String)> = None;
+    for line in read(page).lines() {
+        open = match (open, line.strip_prefix("```")) {
+            (None, Some(name)) => Some((name.to_owned(), String::new())),
+            (None, None) => None,
+            (Some((name, text)), Some(_)) => {
+                found.extend((name == language).then_some(text));
+                None
+            }
+            (Some((name, text)), None) => Some((name, text + line + "\n")),
+        };
+    }
+    assert!(open.is_none(), "{page}: a block does not end");
+    found
+}
+
+fn run(command: &str) -> String {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let output = Command::new("sh")
+        .args(["-c", command])
+        .current_dir(root())
+        .env("CARGO_TARGET_DIR", target)
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "`{command}` failed:\n{errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_commands_of_the_readme_work() {
+    let commands = blocks("README.md", "sh").concat();
+    assert_eq!(commands, "cargo run --release --example gpu_cluster\nmake test\n");
+    let printed = run("cargo run --release --example gpu_cluster");
+    assert_eq!(blocks("README.md", "text"), [printed], "README shows another output");
+    // `make test` runs this very test: here it can only be looked at.
+    assert!(run("make --dry-run test").contains("scripts/test"));
+}
+
+#[test]
+fn every_make_target_that_is_mentioned_exists() {
+    let makefile = read("Makefile");
+    for page in pages() {
+        let text = read(&page);
+        for (at, word) in text.match_indices("make ") {
+            if !text[..at].ends_with(['`', '\n']) {
+                continue; // the word, not the command
+            }
+            let rest = &text[at + word.len()..];
+            let target: String = rest.chars().take_while(|c| c.is_alphanumeric()).collect();
+            let rule = format!("\n{target}:");
+            assert!(makefile.contains(&rule), "{page}: there is no `make {target}`");
+        }
+    }
+}
+
+#[test]
+fn the_rust_version_is_the_required_one() {
+    let version = env!("CARGO_PKG_RUST_VERSION");
+    assert!(read("README.md").contains(&format!("Rust {version} or newer")), "{version}");
+}
+
+#[test]
+fn all_rust_code_runs_as_documentation_tests() {
+    let library = read("src/lib.rs");
+    for page in pages() {
+        let included = library.contains(&format!("include_str!(\"../{page}\")"));
+        let has_code = !blocks(&page, "rust").is_empty();
+        assert!(included || !has_code, "{page} is not among the documentation tests of src/lib.rs");
+        for word in ["rust,ignore", "rust,no_run", "rust,compile_fail", "ignore", "no_run"] {
+            assert!(blocks(&page, word).is_empty(), "{page}: code that does not run");
+        }
+    }
+}
+
+#[test]
+fn every_reason_is_explained() {
+    let page = read("docs/revocation.md");
+    let rows: Vec<Vec<&str>> = page
+        .lines()
+        .filter(|line| line.starts_with("| ") && line.as_bytes()[2].is_ascii_digit())
+        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+        .collect();
+    let expected: Vec<[String; 3]> = Reason::ALL
+        .iter()
+        .map(|reason| {
+            [reason.code().to_string(), reason.to_string(), format!("{:?}", reason.class())]
+        })
+        .collect();
+    let shown: Vec<[String; 3]> =
+        rows.iter().map(|row| [row[0], row[1], row[2]].map(String::from)).collect();
+    assert_eq!(shown, expected);
+    for row in rows {
+        assert!(row.len() == 5 && row.iter().all(|cell| !cell.is_empty()), "{row:?}");
+    }
+}
+
+#[test]
+fn links_lead_somewhere() {
+    for page in pages() {
+        let text = read(&page);
+        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+            assert!(!link.contains("://"), "{page}: {link} leads out of the repository");
+            let folder = root().join(&page).parent().map(PathBuf::from).unwrap();
+            let path = folder.join(link.split('#').next().unwrap());
+            assert!(path.exists(), "{page}: {link} leads nowhere");
+        }
+    }
+}
+
+/// Paths that a page names in backquotes, like `tests/threads.rs`.
+fn named_files(page: &str) -> BTreeSet<String> {
+    let known = ["tests/", "examples/", "src/", "docs/", "scripts/", "benches/"];
+    let text = read(page);
+    let quoted = text.split('`').skip(1).step_by(2);
+    quoted
+        .filter(|name| known.iter().any(|start| name.starts_with(start)))
+        .map(String::from)
+        .collect()
+}
+
+#[test]
+fn named_files_exist() {
+    for page in pages() {
+        for name in named_files(&page) {
+            assert!(root().join(&name).exists(), "{page}: there is no {name}");
+        }
+    }
+}
+
+#[test]
+fn every_test_file_keeps_a_promise() {
+    let promised = named_files("docs/promises.md");
+    for file in std::fs::read_dir(root().join("tests")).unwrap() {
+        let name = format!("tests/{}", file.unwrap().file_name().to_string_lossy());
+        let keeps = promised.contains(&name) || name == "tests/readme.rs" || !name.ends_with(".rs");
+        assert!(keeps, "docs/promises.md does not say what {name} is there for");
+    }
+}
