@@ -39,7 +39,7 @@ fn job(cluster: &LeaseManager, name: &'static str, gpus: u32, work: u32) -> Resu
 fn step(cluster: &LeaseManager, job: &mut Job) -> Result<(), Error> {
     let say = |what: &str| println!("{:>4}  {:<8} {what}", cluster.tick_count(), job.name);
     job.stage = match std::mem::replace(&mut job.stage, Stage::Over) {
-        Stage::Waiting(ticket) if ticket.poll() != TicketState::Waiting => {
+        Stage::Waiting(ticket) if ticket.state() != TicketState::Waiting => {
             let lease = ticket.wait()?; // decided: does not block
             let takes = cluster.lease(lease).map_or(vec![], |info| info.takes);
             let gpus: Vec<String> = takes.into_iter().map(|taken| taken.resource).collect();

@@ -79,7 +79,7 @@ fn main() -> Result<(), Error> {
         }
         // A stream that has no lease and does not stand in line claims again.
         for (stream, ticket) in STREAMS.into_iter().zip(&mut tickets) {
-            let waits = ticket.poll() == TicketState::Waiting;
+            let waits = ticket.state() == TicketState::Waiting;
             if !waits && manager.held_by(stream).is_empty() {
                 *ticket = claim(stream)?;
             }

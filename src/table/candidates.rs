@@ -47,17 +47,17 @@ impl<M: Memory> Table<M> {
     }
 
     fn check_distinct(&self, found: &[u32]) -> Result<(), Error> {
-        let pass = self.scratch.begin_pass();
-        for &index in found {
-            let seen = &self.scratch.resources[index as usize].pass;
-            if seen.replace(pass) == pass {
-                // The notes of this pass were never initialised: leave none valid.
-                self.scratch.begin_pass();
-                return Err(Error::DuplicateCandidate);
-            }
+        const FEW: usize = 8;
+        if found.len() <= FEW {
+            let twice = (1..found.len()).any(|i| found[..i].contains(&found[i]));
+            return if twice { Err(Error::DuplicateCandidate) } else { Ok(()) };
         }
+        // The notes of these two passes are marks, not notes: leave none of them valid.
+        let pass = self.scratch.begin_pass();
+        let mark = |&index: &u32| self.scratch.resources[index as usize].pass.replace(pass) == pass;
+        let twice = found.iter().any(mark);
         self.scratch.begin_pass();
-        Ok(())
+        if twice { Err(Error::DuplicateCandidate) } else { Ok(()) }
     }
 
     /// Forgets those that nothing refers to.

@@ -66,7 +66,12 @@ impl<M: Memory> Table<M> {
         // By id as well: the parent's record may serve another lease before this one is forgotten.
         self.set(&extra.parent_id, self.lease_record(parent).slot.id.get());
         self.set(&extra.depth, self.depth_of(parent) + 1);
-        self.push_front(&self.extra_record(parent).children, child, sibling_links);
+        self.push_front(
+            &self.extra_record(parent).children,
+            child,
+            sibling_links(self, child),
+            sibling_links,
+        );
     }
 
     /// The time beyond which a lease cannot be renewed because of its parent.
@@ -107,7 +112,12 @@ impl<M: Memory> Table<M> {
         }
         let parent = extra.parent.get();
         if parent != 0 {
-            self.unlink(&self.extra_record(parent).children, None, index, sibling_links);
+            self.unlink(
+                &self.extra_record(parent).children,
+                None,
+                sibling_links(self, index),
+                sibling_links,
+            );
             self.set(&extra.parent, 0);
         }
     }

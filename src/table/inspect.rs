@@ -250,6 +250,6 @@ impl<M: Memory> Table<M> {
 
     /// How many leases ended, or claims were refused, for this reason.
     pub fn count(&self, reason: Reason) -> u64 {
-        self.header().by_reason[reason.index()].get()
+        self.counter(reason).get()
     }
 }

@@ -118,7 +118,7 @@ pub struct Header {
     pub(crate) event_count: Cell64,
     pub(crate) granted: Cell64,
     pub(crate) revocations: Cell64,
-    pub(crate) by_reason: [Cell64; Reason::ALL.len()],
+    pub(crate) by_reason: [[Cell64; Reason::PER_CLASS]; Reason::CLASSES],
     pub(crate) held: Cell32,
     pub(crate) waiting: Cell32,
     pub(crate) waiting_not_spare: Cell32,

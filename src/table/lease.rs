@@ -4,7 +4,7 @@ use super::event::kind;
 use super::layout::{Lease, flag};
 use super::list::Links;
 use super::memory::Memory;
-use super::resource::{Demand, Usage, usage};
+use super::resource::Demand;
 use super::slot::{Slot, Word, end_after, is_late};
 use super::types::{Error, FOREVER, LeaseId, LeaseState, Part, Time};
 use super::{Reason, Table};
@@ -31,15 +31,10 @@ pub(super) fn holder_links<M: Memory>(table: &Table<M>, index: u32) -> Links<'_>
     Links { next: &record.next, prev: &record.prev }
 }
 
-fn hold_links<M: Memory>(table: &Table<M>, index: u32) -> Links<'_> {
-    let record = table.hold_record(index);
-    Links { next: &record.next, prev: &record.prev }
-}
-
 impl<M: Memory> Table<M> {
     #[inline(always)]
     pub(super) fn lease_index(&self, id: u64) -> u32 {
-        (id & ((1 << self.lease_bits) - 1)) as u32
+        (id & self.lease_mask) as u32
     }
 
     /// The record of a lease that is held or remembered.
@@ -90,24 +85,6 @@ impl<M: Memory> Table<M> {
         self.walk(first, |t, i| t.lease_record(i).next.get())
     }
 
-    pub(super) fn holds_of(&self, lease: u32) -> impl Iterator<Item = u32> + '_ {
-        let first = self.lease_record(lease).holds.get();
-        self.walk(first, |t, i| t.hold_record(i).next_of_lease.get())
-    }
-
-    /// The holds of held leases on a resource.
-    pub(super) fn holds_on(&self, resource: u32) -> impl Iterator<Item = u32> + '_ {
-        let first = self.resource_record(resource).holds.get();
-        self.walk(first, |t, i| t.hold_record(i).next.get())
-    }
-
-    /// What this hold takes.
-    pub(super) fn held_usage(&self, hold: u32) -> Usage {
-        let record = self.hold_record(hold);
-        let shared = self.lease_record(record.lease.get()).flags.get() & flag::SHARED != 0;
-        Usage { slots: record.slots.get(), memory: record.memory.get(), shared: shared as u32 }
-    }
-
     /// Room for one more lease on `count` resources, after forgetting as much as that takes.
     #[inline(always)]
     pub(super) fn room_for_lease(&self, count: u32) -> Result<(), Error> {
@@ -145,11 +122,16 @@ impl<M: Memory> Table<M> {
         self.set(&record.holds, 0);
         self.set(&record.hold_count, picks.len() as u32);
         for &resource in picks.iter().rev() {
-            self.take_hold(index, resource, &grant.demand);
+            self.take_hold(index, record, resource, &grant.demand);
         }
         let holder = self.holder_record(grant.holder);
         self.add(&holder.refs, 1);
-        self.push_front(&holder.leases, index, holder_links);
+        self.push_front(
+            &holder.leases,
+            index,
+            Links { next: &record.next, prev: &record.prev },
+            holder_links,
+        );
         if grant.parent != 0 || grant.grace != 0 || grant.age != 0 {
             flags |= flag::EXTRA;
             self.clear_extra(index);
@@ -203,36 +185,12 @@ impl<M: Memory> Table<M> {
             self.set(&ended.tail, 0);
         }
         self.sub(&ended.len, 1);
-        let mut hold = record.holds.get();
-        while hold != 0 && !self.corrupt.get() {
-            let next = self.hold_record(hold).next_of_lease.get();
-            self.release_resource(self.hold_record(hold).resource.get());
-            self.give(&self.header().holds, hold, |t, i| &t.hold_record(i).next);
-            hold = next;
-        }
+        self.forget_holds(record);
         self.release_holder(record.holder.get());
         if record.flags.get() & flag::EXTRA != 0 {
             self.forget_revoker(oldest);
         }
         oldest
-    }
-
-    #[inline(always)]
-    fn take_hold(&self, lease: u32, resource: u32, demand: &Demand) {
-        let len = self.memory.holds().len();
-        let hold = self.take(&self.header().holds, len, |t, i| &t.hold_record(i).next);
-        let record = self.hold_record(hold);
-        let on = self.resource_record(resource);
-        let taken = Usage::of(on, demand);
-        self.set(&record.resource, resource);
-        self.set(&record.lease, lease);
-        self.set(&record.slots, taken.slots);
-        self.set(&record.memory, taken.memory);
-        self.set(&record.next_of_lease, self.lease_record(lease).holds.get());
-        self.set(&self.lease_record(lease).holds, hold);
-        self.push_front(&on.holds, hold, hold_links);
-        self.add(&on.refs, 1);
-        self.set_usage(resource, usage(on).plus(taken));
     }
 
     /// Replaces the word of a held lease. Renewals without the lock may interfere; then `next` is asked again.
@@ -351,15 +309,17 @@ impl<M: Memory> Table<M> {
             self.end_children(index, at, reason);
         }
         self.stop_lease_timer(id);
-        self.unlink(&self.holder_record(record.holder.get()).leases, None, index, holder_links);
-        for hold in self.holds_of(index) {
-            let resource = self.hold_record(hold).resource.get();
-            let on = self.resource_record(resource);
-            self.set_usage(resource, usage(on).minus(self.held_usage(hold)));
-            self.unlink(&on.holds, None, hold, hold_links);
-            if on.members.get() != 0 {
-                self.mark_lines_of(resource);
-            }
+        self.unlink(
+            &self.holder_record(record.holder.get()).leases,
+            None,
+            holder_links(self, index),
+            holder_links,
+        );
+        let mut hold = record.holds.get();
+        while hold != 0 && !self.corrupt.get() {
+            let own = self.hold_record(hold);
+            self.give_back(own, flags & flag::SHARED != 0);
+            hold = own.next_of_lease.get();
         }
         if flags & (flag::SPARE | flag::PREEMPTIBLE) != 0 && flags & flag::REVOKING == 0 {
             self.sub(&header.takeable, 1);
@@ -370,7 +330,7 @@ impl<M: Memory> Table<M> {
         }
         self.count_worker(worker, -1, 0);
         self.sub(&header.held, 1);
-        self.increment(&header.by_reason[reason.index()]);
+        self.increment(self.counter(reason));
         if reason.is_revocation() {
             self.increment(&header.revocations);
         }
@@ -405,16 +365,14 @@ impl<M: Memory> Table<M> {
     #[inline(always)]
     pub(super) fn count_worker(&self, worker: u32, holding: i32, waiting: i32) {
         let record = self.holder_record(worker);
-        let both = |h: u32, w: u32| (h != 0 && w != 0) as u32;
-        let before = both(record.holding.get(), record.waiting.get());
-        if holding != 0 {
-            self.add(&record.holding, holding as u32);
-        }
-        if waiting != 0 {
-            self.add(&record.waiting, waiting as u32);
-        }
-        let after = both(record.holding.get(), record.waiting.get());
-        if before != after {
+        let (held, waited) = (record.holding.get(), record.waiting.get());
+        let (holds, waits) =
+            (held.wrapping_add_signed(holding), waited.wrapping_add_signed(waiting));
+        self.set(&record.holding, holds);
+        if waited != 0 || waits != 0 {
+            self.set(&record.waiting, waits);
+            let before = (held != 0 && waited != 0) as u32;
+            let after = (holds != 0 && waits != 0) as u32;
             let entangled = &self.header().entangled;
             self.set(entangled, entangled.get() + after - before);
         }

@@ -70,7 +70,7 @@ impl<M: Memory> Table<M> {
             self.set(&new.resource, resource);
             self.set(&new.next_of_line, record.members.get());
             self.set(&record.members, member);
-            self.push_front(&on.members, member, member_links);
+            self.push_front(&on.members, member, member_links(self, member), member_links);
             self.add(&on.refs, 1);
         }
         Ok(line)
@@ -80,7 +80,7 @@ impl<M: Memory> Table<M> {
     pub(super) fn leave_line(&self, ticket: u32) {
         let line = self.ticket_record(ticket).line.get();
         let record = self.line_record(line);
-        self.unlink(&record.head, Some(&record.tail), ticket, line_links);
+        self.unlink(&record.head, Some(&record.tail), line_links(self, ticket), line_links);
         // Whoever stood behind it, in this line or in one that shares a candidate, may go now.
         for resource in self.candidates_of(line) {
             self.mark_lines_of(resource);
@@ -92,7 +92,12 @@ impl<M: Memory> Table<M> {
         while member != 0 && !self.corrupt.get() {
             let own = self.member_record(member);
             let (next, resource) = (own.next_of_line.get(), own.resource.get());
-            self.unlink(&self.resource_record(resource).members, None, member, member_links);
+            self.unlink(
+                &self.resource_record(resource).members,
+                None,
+                member_links(self, member),
+                member_links,
+            );
             self.give(&self.header().members, member, |t, i| &t.member_record(i).next);
             self.release_resource(resource);
             member = next;

@@ -11,16 +11,16 @@ pub(super) struct Links<'a> {
 }
 
 impl<M: Memory> Table<M> {
-    /// Puts `index` at the front.
+    /// Puts `index`, which hangs by `own`, at the front.
     #[inline(always)]
     pub(super) fn push_front<'a>(
         &'a self,
         head: &Cell32,
         index: u32,
+        own: Links<'_>,
         links: impl Fn(&'a Self, u32) -> Links<'a>,
     ) {
         let first = head.get();
-        let own = links(self, index);
         self.set(own.next, first);
         self.set(own.prev, 0);
         if first != 0 {
@@ -51,16 +51,15 @@ impl<M: Memory> Table<M> {
         }
     }
 
-    /// Takes `index` out; `tail` only for lists that know it.
+    /// Takes out the record that hangs by `own`; `tail` only for lists that know it.
     #[inline(always)]
     pub(super) fn unlink<'a>(
         &'a self,
         head: &Cell32,
         tail: Option<&Cell32>,
-        index: u32,
+        own: Links<'_>,
         links: impl Fn(&'a Self, u32) -> Links<'a>,
     ) {
-        let own = links(self, index);
         let (next, prev) = (own.next.get(), own.prev.get());
         match prev {
             0 => self.set(head, next),

@@ -14,6 +14,7 @@ mod chain;
 mod claim;
 mod deadlock;
 mod event;
+mod hold;
 mod inspect;
 pub mod layout;
 mod lease;
@@ -74,6 +75,8 @@ pub struct Table<M: Memory> {
     /// Low bits of an id that name its record.
     lease_bits: u32,
     ticket_bits: u32,
+    lease_mask: u64,
+    ticket_mask: u64,
     lease_limit: u32,
     ticket_limit: u32,
     history: u32,
@@ -91,6 +94,8 @@ impl<M: Memory> Table<M> {
         let table = Table {
             lease_bits: index_bits(sizes.leases),
             ticket_bits: index_bits(sizes.tickets),
+            lease_mask: (1 << index_bits(sizes.leases)) - 1,
+            ticket_mask: (1 << index_bits(sizes.tickets)) - 1,
             lease_limit: limits.leases,
             ticket_limit: limits.tickets,
             history: limits.history,
@@ -184,6 +189,12 @@ impl<M: Memory> Table<M> {
         self.set(cell, cell.get().wrapping_add(1));
     }
 
+    #[inline(always)]
+    fn counter(&self, reason: Reason) -> &cell::Cell64 {
+        let (class, number) = reason.place();
+        &self.header().by_reason[class][number]
+    }
+
     /// The next number for a claim or a lease.
     #[inline(always)]
     fn next_number(&self) -> u64 {
@@ -195,6 +206,14 @@ impl<M: Memory> Table<M> {
 
     fn setting(&self, bit: u32) -> bool {
         self.header().settings.get() & bit != 0
+    }
+
+    /// In place of a record that does not exist.
+    #[cold]
+    #[inline(never)]
+    fn nothing<'a, T>(&self, array: &'a [T]) -> &'a T {
+        self.mark_corrupt();
+        &array[0]
     }
 
     #[cold]
@@ -211,13 +230,7 @@ macro_rules! records {
             $(#[inline(always)]
             fn $name(&self, index: u32) -> &$type {
                 let array = self.memory.$array();
-                match array.get(index as usize) {
-                    Some(record) => record,
-                    None => {
-                        self.mark_corrupt();
-                        &array[0]
-                    }
-                }
+                array.get(index as usize).unwrap_or_else(|| self.nothing(array))
             })*
         }
     };

@@ -237,11 +237,14 @@ impl<M: Memory> Table<M> {
     /// One reference less; a holder nobody refers to is forgotten.
     #[inline(always)]
     pub(super) fn release_holder(&self, holder: u32) {
-        self.sub(&self.holder_record(holder).refs, 1);
-        self.drop_holder_if_unused(holder);
+        let record = self.holder_record(holder);
+        let refs = record.refs.get().wrapping_sub(1);
+        self.set(&record.refs, refs);
+        if refs == 0 {
+            self.drop_holder_if_unused(holder);
+        }
     }
 
-    #[inline(always)]
     pub(super) fn drop_holder_if_unused(&self, holder: u32) {
         let record = self.holder_record(holder);
         if record.refs.get() == 0 {

@@ -47,8 +47,13 @@ impl<M: Memory> Table<M> {
             (true, false) => self.sub(&header.raised, 1),
             _ => {}
         }
-        self.unlink(&header.queue_head, Some(&header.queue_tail), ticket, queue_links);
-        self.unlink(&line.head, Some(&line.tail), ticket, line_links);
+        self.unlink(
+            &header.queue_head,
+            Some(&header.queue_tail),
+            queue_links(self, ticket),
+            queue_links,
+        );
+        self.unlink(&line.head, Some(&line.tail), line_links(self, ticket), line_links);
         self.set_priorities(ticket, own, effective);
         self.insert_in_order(ticket);
         for resource in self.candidates_of(record.line.get()) {
@@ -61,7 +66,12 @@ impl<M: Memory> Table<M> {
         let header = self.header();
         let record = self.ticket_record(ticket);
         let flags = record.flags.get();
-        self.unlink(&header.queue_head, Some(&header.queue_tail), ticket, queue_links);
+        self.unlink(
+            &header.queue_head,
+            Some(&header.queue_tail),
+            queue_links(self, ticket),
+            queue_links,
+        );
         self.stop_ticket_timer(record.id.get());
         self.sub(&header.waiting, 1);
         if flags & flag::SPARE == 0 {

@@ -123,17 +123,15 @@ impl Reason {
         self.code() < 600
     }
 
-    /// Position in [`Reason::ALL`]: where counters per reason live.
-    pub(crate) const fn index(self) -> usize {
-        let mut i = 0;
-        while i < Self::ALL.len() {
-            if Self::ALL[i].code() == self.code() {
-                return i;
-            }
-            i += 1;
-        }
-        0
+    /// Where the counter of this reason lives: by class, then by number within it.
+    #[inline(always)]
+    pub(crate) const fn place(self) -> (usize, usize) {
+        let code = self.code() as usize;
+        ((code / 100 - 1) % Self::CLASSES, (code % 100 - 1) % Self::PER_CLASS)
     }
+
+    pub(crate) const CLASSES: usize = 7;
+    pub(crate) const PER_CLASS: usize = 8;
 }
 
 impl std::fmt::Display for Reason {
@@ -151,9 +149,10 @@ mod tests {
         for pair in Reason::ALL.windows(2) {
             assert!(pair[0].code() < pair[1].code());
         }
-        for (i, reason) in Reason::ALL.iter().enumerate() {
+        let mut places = std::collections::BTreeSet::new();
+        for reason in Reason::ALL {
             assert_eq!(Reason::from_code(reason.code()), Some(*reason));
-            assert_eq!(reason.index(), i);
+            assert!(places.insert(reason.place()), "two reasons share a counter");
         }
         assert_eq!(Reason::from_code(0), None);
         assert_eq!(Reason::from_code(105), None);

@@ -210,7 +210,6 @@ impl<M: Memory> Table<M> {
     }
 
     /// Forgets a resource that was not declared and that nothing refers to.
-    #[inline(always)]
     pub(super) fn drop_resource_if_unused(&self, index: u32) {
         let record = self.resource_record(index);
         if record.refs.get() == 0 && record.flags.get() & resource_flag::DECLARED == 0 {
@@ -223,8 +222,12 @@ impl<M: Memory> Table<M> {
 
     #[inline(always)]
     pub(super) fn release_resource(&self, index: u32) {
-        self.sub(&self.resource_record(index).refs, 1);
-        self.drop_resource_if_unused(index);
+        let record = self.resource_record(index);
+        let refs = record.refs.get().wrapping_sub(1);
+        self.set(&record.refs, refs);
+        if refs == 0 {
+            self.drop_resource_if_unused(index);
+        }
     }
 
     /// Can the demand be served from this resource now?
@@ -236,8 +239,7 @@ impl<M: Memory> Table<M> {
     }
 
     #[inline(always)]
-    pub(super) fn set_usage(&self, index: u32, new: Usage) {
-        let record = self.resource_record(index);
+    pub(super) fn set_usage(&self, record: &Resource, new: Usage) {
         self.set(&record.used_slots, new.slots);
         self.set(&record.used_memory, new.memory);
         self.set(&record.shared, new.shared);

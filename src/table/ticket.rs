@@ -75,7 +75,7 @@ pub fn collect_ticket<M: Memory>(memory: &M, id: TicketId) {
 impl<M: Memory> Table<M> {
     #[inline(always)]
     pub(super) fn ticket_index(&self, id: u64) -> u32 {
-        (id & ((1 << self.ticket_bits) - 1)) as u32
+        (id & self.ticket_mask) as u32
     }
 
     pub(super) fn known_ticket(&self, id: TicketId) -> Result<u32, Error> {
@@ -274,7 +274,7 @@ impl<M: Memory> Table<M> {
         let record = self.ticket_record(index);
         self.leave_queue(index);
         self.leave_line(index);
-        self.increment(&self.header().by_reason[reason.index()]);
+        self.increment(self.counter(reason));
         let waited = at - record.queued_at.get();
         self.record_event(kind::REFUSED, at, record.id.get(), waited, Some(reason));
         self.decide(index, REFUSED | reason.code() as u64);
