@@ -341,3 +341,20 @@ fn readers_beside_writers() {
         done.store(1, Ordering::Release);
     });
 }
+
+/// Ids go on growing when a table is made anew, whatever its limits: a fencing token is never outdone by an older one.
+#[test]
+fn ids_grow_from_table_to_table() {
+    let sizes = [65_536, 10, 1000, 1];
+    let mut last = LeaseId(0);
+    for leases in sizes.into_iter().cycle().take(40) {
+        let limits = ternlease::Limits { leases, history: leases, ..Default::default() };
+        let manager = LeaseManager::with(Options::real().limits(limits));
+        for _ in 0..20 {
+            let id = manager.acquire("gpu0", "w", Duration::from_secs(1)).unwrap();
+            assert!(id > last, "{id} after {last}");
+            manager.release(id).unwrap();
+            last = id;
+        }
+    }
+}

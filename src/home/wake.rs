@@ -26,7 +26,7 @@ pub(crate) fn this_thread() -> Waker {
     OWN.with(Waker::clone)
 }
 
-/// The wakers of tickets, by the tickets' records. Nearly every ticket has one.
+/// The wakers of tickets, by [`Table::place_of`](crate::table::Table::place_of). Nearly every ticket has one.
 #[derive(Debug, Default)]
 pub(crate) struct Wakers(Vec<Slot>);
 
@@ -39,12 +39,12 @@ enum Slot {
 }
 
 impl Wakers {
-    /// Wakes `waker` too when the ticket in this record is decided.
-    pub fn add(&mut self, index: usize, waker: Waker) {
-        if self.0.len() <= index {
-            self.0.resize_with(index + 1, Slot::default);
+    /// Wakes `waker` too when the ticket in this place is decided.
+    pub fn add(&mut self, place: usize, waker: Waker) {
+        if self.0.len() <= place {
+            self.0.resize_with(place + 1, Slot::default);
         }
-        let slot = &mut self.0[index];
+        let slot = &mut self.0[place];
         *slot = match std::mem::take(slot) {
             Slot::Empty => Slot::One(waker),
             Slot::One(other) if other.will_wake(&waker) => Slot::One(other),
@@ -58,9 +58,9 @@ impl Wakers {
         };
     }
 
-    /// Takes the wakers of the ticket in this record.
-    pub fn take(&mut self, index: usize, woken: &mut Woken) {
-        let Some(slot) = self.0.get_mut(index) else { return };
+    /// Takes the wakers of the ticket in this place.
+    pub fn take(&mut self, place: usize, woken: &mut Woken) {
+        let Some(slot) = self.0.get_mut(place) else { return };
         match std::mem::take(slot) {
             Slot::Empty => {}
             Slot::One(waker) => woken.push(waker),

@@ -5,7 +5,6 @@ mod options;
 mod ticket;
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 pub use crate::home::clock::Span;
 pub use claim::ClaimBuilder;
@@ -15,7 +14,7 @@ pub use ticket::Ticket;
 use crate::home::process::Home;
 use crate::table::{
     Claim, Deadlock, Error, Event, Health, LeaseId, LeaseInfo, LeaseState, Outcome, Reason,
-    ResourceId, ResourceInfo, Revoked, Settings, Take, TicketInfo, Time, first_sequence,
+    ResourceId, ResourceInfo, Revoked, Settings, Take, TicketInfo, Time,
 };
 
 /// Leases on named resources: who may use what, until when, and why not.
@@ -94,11 +93,9 @@ impl LeaseManager {
     /// A table of its own in this process, made to measure.
     pub fn with(options: Options) -> Self {
         let real = options.time == TimeKind::Real;
-        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let settings = Settings {
             limits: options.limits,
-            // Ticks start from nothing in each process, and so may ids.
-            first_sequence: if real { first_sequence(options.limits, since_1970) } else { 0 },
+            first_sequence: 0,
             implied_wants: options.open_house,
             deadlocks: options.deadlocks,
         };

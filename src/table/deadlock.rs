@@ -218,7 +218,7 @@ impl<M: Memory> Table<M> {
             0 => 0,
             _ => self.extra_record(lease).age.get(),
         };
-        if age != 0 { age } else { record.slot.id.get() >> self.lease_bits }
+        if age != 0 { age } else { record.slot.id.get() >> self.id_bits }
     }
 
     /// The holder's next ticket stands where the victim's claim stood.

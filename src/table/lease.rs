@@ -34,7 +34,7 @@ pub(super) fn holder_links<M: Memory>(table: &Table<M>, index: u32) -> Links<'_>
 impl<M: Memory> Table<M> {
     #[inline(always)]
     pub(super) fn lease_index(&self, id: u64) -> u32 {
-        (id & self.lease_mask) as u32
+        (id & self.index_mask) as u32
     }
 
     /// The record of a lease that is held or remembered.
@@ -151,7 +151,7 @@ impl<M: Memory> Table<M> {
         self.count_worker(grant.worker, 1, 0);
         self.add(&header.held, 1);
         self.increment(&header.granted);
-        let id = self.next_number() << self.lease_bits | index as u64;
+        let id = self.next_number() << self.id_bits | index as u64;
         // Last: whoever reads this id without the lock finds everything in place.
         self.set(&record.slot.id, id);
         self.start_lease_timer(id, end);

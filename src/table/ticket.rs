@@ -52,9 +52,7 @@ fn decode(result: u64) -> TicketState {
 /// What became of a ticket, read from a table's memory without its lock. The argument is that of `slot.rs`:
 /// the record's id is read before and after, and is 0 while the record changes hands.
 pub fn ticket_state<M: Memory>(memory: &M, id: TicketId) -> Option<TicketState> {
-    let tickets = memory.tickets();
-    let bits = super::index_bits(tickets.len());
-    let record = tickets.get((id.0 & ((1 << bits) - 1)) as usize)?;
+    let record = memory.tickets().get(super::index_in(memory, id.0))?;
     if id.0 == 0 || record.id.get() != id.0 {
         return None;
     }
@@ -66,16 +64,14 @@ pub fn ticket_state<M: Memory>(memory: &M, id: TicketId) -> Option<TicketState> 
 /// The id cannot pass to another ticket before this has happened.
 pub fn collect_ticket<M: Memory>(memory: &M, id: TicketId) {
     if ticket_state(memory, id).is_some_and(|state| state != TicketState::Waiting) {
-        let tickets = memory.tickets();
-        let bits = super::index_bits(tickets.len());
-        memory.set(&tickets[(id.0 & ((1 << bits) - 1)) as usize].collected, 1);
+        memory.set(&memory.tickets()[super::index_in(memory, id.0)].collected, 1);
     }
 }
 
 impl<M: Memory> Table<M> {
     #[inline(always)]
     pub(super) fn ticket_index(&self, id: u64) -> u32 {
-        (id & self.ticket_mask) as u32
+        (id & self.index_mask) as u32
     }
 
     pub(super) fn known_ticket(&self, id: TicketId) -> Result<u32, Error> {
@@ -150,7 +146,7 @@ impl<M: Memory> Table<M> {
         self.set(&record.memory, grant.demand.memory);
         self.set(&record.flags, flags);
         self.set_priorities(index, grant.priority, new.effective);
-        let id = number << self.ticket_bits | index as u64;
+        let id = number << self.id_bits | index as u64;
         self.set(&record.id, id);
         self.insert_in_order(index);
         self.start_ticket_timer(id, record.wait_end.get());
@@ -286,6 +282,11 @@ impl<M: Memory> Table<M> {
         self.set(&self.ticket_record(index).result, result);
         self.scratch.decided.push(index);
         self.scratch.any_decided.set(true);
+    }
+
+    /// A small number that no two waiting tickets share: where a home keeps what belongs to a ticket.
+    pub fn place_of(&self, id: TicketId) -> usize {
+        self.ticket_index(id.0) as usize
     }
 
     /// Have tickets been decided since [`Self::take_decided`] was called last?

@@ -2,9 +2,10 @@
 //! wait needs somebody who looks at the clock. The thread starts with the first wait and ends with its home.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::Home;
+use super::{Home, LAST_ID};
 use crate::table::FOREVER;
 
 /// The longest sleep. Timed sleeps do not count the time that the machine sleeps; this bounds how late that makes the keeper.
@@ -39,9 +40,12 @@ fn keep(home: &Home) -> bool {
 }
 
 impl Home {
-    /// Ends the keeper; called when the last user of the home goes.
+    /// Ends the keeper and remembers the last id; called when the last user of the home goes.
     pub(crate) fn close(&self) {
-        self.state.lock().closing = true;
+        let mut state = self.state.lock();
+        state.closing = true;
+        LAST_ID.fetch_max(state.table.last_id(), Ordering::AcqRel);
+        drop(state);
         self.keeper_wakes.notify_all();
     }
 }

@@ -10,6 +10,7 @@ mod keeper;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Waker;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
@@ -17,6 +18,7 @@ use super::clock::Clock;
 use super::wake::{Wakers, Woken};
 use crate::table::{
     self, Error, FOREVER, LeaseId, LeaseState, Settings, Table, TicketId, TicketState, Time,
+    first_sequence,
 };
 
 pub use heap::{Heap, new_table};
@@ -26,7 +28,6 @@ pub use heap::{Heap, new_table};
 pub(crate) struct Home {
     memory: Arc<Heap>,
     clock: Clock,
-    ticket_mask: u64,
     state: Mutex<State>,
     keeper_wakes: Condvar,
 }
@@ -40,20 +41,23 @@ struct State {
     closing: bool,
 }
 
+/// The largest id that a closed table of this process may have given out.
+static LAST_ID: AtomicU64 = AtomicU64::new(0);
+
 impl Home {
-    pub fn new(settings: Settings, real_clock: bool) -> Arc<Home> {
+    /// A fresh table. With a real clock ids go on growing from table to table: from the wall clock, and within
+    /// this process from whatever was given out before.
+    pub fn new(mut settings: Settings, real_clock: bool) -> Arc<Home> {
+        if real_clock {
+            let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let after = table::sequence_after(settings.limits, LAST_ID.load(Ordering::Acquire));
+            settings.first_sequence = first_sequence(settings.limits, since_1970).max(after);
+        }
         let table = new_table(settings);
         let memory = table.memory().clone();
-        let tickets = settings.limits.sizes().tickets as u64;
         let clock = if real_clock { Clock::Real } else { Clock::Ticks(AtomicU64::new(0)) };
         let state = State { table, wakers: Wakers::default(), keeper_until: None, closing: false };
-        Arc::new(Home {
-            memory,
-            clock,
-            ticket_mask: tickets.next_power_of_two() - 1,
-            state: Mutex::new(state),
-            keeper_wakes: Condvar::new(),
-        })
+        Arc::new(Home { memory, clock, state: Mutex::new(state), keeper_wakes: Condvar::new() })
     }
 
     pub fn clock(&self) -> &Clock {
@@ -90,7 +94,7 @@ impl Home {
         }
         let mut woken = Woken::default();
         let State { table, wakers, .. } = state;
-        table.take_decided(|ticket| wakers.take(self.index_of(ticket), &mut woken));
+        table.take_decided(|ticket| wakers.take(table.place_of(ticket), &mut woken));
         if let Some(until) = state.keeper_until
             && state.table.next_due() < until
         {
@@ -100,16 +104,13 @@ impl Home {
         woken.wake();
     }
 
-    fn index_of(&self, ticket: TicketId) -> usize {
-        (ticket.0 & self.ticket_mask) as usize
-    }
-
     /// Calls `waker` when the ticket is decided; what it is now.
     pub fn watch(self: &Arc<Self>, ticket: TicketId, waker: &Waker) -> Option<TicketState> {
         let mut state = self.state.lock();
         let found = state.table.ticket(ticket);
         if found == Some(TicketState::Waiting) {
-            state.wakers.add(self.index_of(ticket), waker.clone());
+            let place = state.table.place_of(ticket);
+            state.wakers.add(place, waker.clone());
             if self.clock.is_real() && state.keeper_until.is_none() {
                 state.keeper_until = Some(0);
                 keeper::start(self);
