@@ -106,6 +106,7 @@ impl<M: Memory> Table<M> {
             if Word(self.lease_record(child).slot.word.get()).time() <= at {
                 self.end_by_time(child, at);
             } else {
+                self.forget_revoker(child);
                 self.end_lease(child, at, inherited);
             }
             left -= 1;

@@ -40,7 +40,23 @@ impl<M: Memory> Table<M> {
         let mut candidates = self.scratch.candidates.take();
         let answer = self.claim_resolved(now, claim, &mut candidates);
         self.scratch.candidates.replace(candidates);
-        self.leave(answer?)
+        let answer = answer?;
+        self.settle(now);
+        self.leave(match answer {
+            Outcome::Waiting(id) => self.waiting_or_served(id),
+            granted => granted,
+        })
+    }
+
+    /// A ticket may have been served while the table settled.
+    fn waiting_or_served(&self, id: TicketId) -> Outcome {
+        match self.ticket(id) {
+            Some(TicketState::Granted(lease)) => {
+                self.collect(id);
+                Outcome::Granted(lease)
+            }
+            _ => Outcome::Waiting(id),
+        }
     }
 
     #[inline(always)]
@@ -104,7 +120,6 @@ impl<M: Memory> Table<M> {
         if (self.header().waiting.get() == 0 || self.may_go_first(claim, &grant, candidates))
             && let Some(id) = self.grant_now(now, claim.count, &grant, candidates)?
         {
-            self.settle(now);
             return Ok(Outcome::Granted(LeaseId(id)));
         }
         self.wait_in_line(now, claim, &grant, candidates)
@@ -172,14 +187,6 @@ impl<M: Memory> Table<M> {
             return Err(Error::Busy);
         }
         let ticket = self.enqueue(now, &self.as_ticket(claim, grant), candidates)?;
-        let id = TicketId(self.ticket_record(ticket).id.get());
-        self.settle(now);
-        match self.ticket(id) {
-            Some(TicketState::Granted(lease)) => {
-                self.collect(id);
-                Ok(Outcome::Granted(lease))
-            }
-            _ => Ok(Outcome::Waiting(id)),
-        }
+        Ok(Outcome::Waiting(TicketId(self.ticket_record(ticket).id.get())))
     }
 }

@@ -221,10 +221,15 @@ impl<M: Memory> Table<M> {
         if age != 0 { age } else { record.slot.id.get() >> self.id_bits }
     }
 
-    /// The holder's next ticket stands where the victim's claim stood.
+    /// The holder's next ticket stands where the victim's claim stood. A lease gives its age only once.
     pub(super) fn keep_age(&self, lease: u32) {
+        let record = self.lease_record(lease);
+        if record.flags.get() & flag::AGE_GIVEN != 0 {
+            return;
+        }
+        self.set(&record.flags, record.flags.get() | flag::AGE_GIVEN);
         let age = self.age_of(lease);
-        let credit = &self.holder_record(self.lease_record(lease).holder.get()).credit;
+        let credit = &self.holder_record(record.holder.get()).credit;
         if credit.get() == 0 || age < credit.get() {
             self.set(credit, age);
         }

@@ -357,6 +357,8 @@ pub(crate) mod flag {
     pub const EXTRA: u32 = 64;
     pub const REVOKING: u32 = 128;
     pub const OVERTAKE: u32 = 256;
+    /// The lease has given its age to its holder's next ticket.
+    pub const AGE_GIVEN: u32 = 512;
 }
 
 /// Bits of `Header::settings`.

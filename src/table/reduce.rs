@@ -162,7 +162,11 @@ impl<M: Memory> Table<M> {
 
     fn satisfy_implied_want(&self, pass: u32, holder: u32, resource: u32) {
         let notes = self.worker_notes(holder);
-        if !notes.implied_satisfied.get() && self.want_is_obtainable(pass, holder, resource) {
+        // A holder that is only remembered wants nothing, and has no notes of this pass.
+        if notes.pass.get() == pass
+            && !notes.implied_satisfied.get()
+            && self.want_is_obtainable(pass, holder, resource)
+        {
             notes.implied_satisfied.set(true);
             self.unblock(holder);
         }

@@ -79,6 +79,7 @@ impl<M: Memory> Table<M> {
         self.give(&self.header().wants, want, |t, i| &t.want_record(i).next);
         self.release_resource(wanted);
         self.release_holder(wanting);
+        self.settle(now);
         self.leave(())
     }
 

@@ -1,5 +1,5 @@
 //! The commands. Each checks its arguments, then its time, brings the table up to date,
-//! acts, and leaves the line served and the deadlocks treated.
+//! acts, and does what follows.
 
 use ternlease::table::{
     Cancelled, Deadlock, Error, FOREVER, Health, LeaseId, MAX_DEPTH, MAX_NAME, Outcome, Reason,
@@ -54,14 +54,10 @@ impl Model {
             return Err(Error::TimeBackwards);
         }
         self.now = now;
-        self.look_for_deadlocks = false;
         self.bring_up_to_now();
         let answer = act(self);
         if answer.is_ok() {
             self.settle();
-        }
-        if self.look_for_deadlocks {
-            self.treat_deadlocks();
         }
         answer
     }
@@ -83,7 +79,8 @@ impl Model {
         self.command(now, |model| {
             let before = model.resource_itself(name);
             let changes = (slots, memory) != (before.slots, before.memory);
-            if changes && model.held.values().any(|lease| lease.takes_of(name)) {
+            let held = model.held.values().any(|lease| lease.takes_of(name));
+            if changes && (held || model.is_waited_for(name)) {
                 return Err(Error::InUse);
             }
             model
@@ -144,11 +141,11 @@ impl Model {
         if self.impossible(ask) { Err(Error::Impossible) } else { Ok(()) }
     }
 
-    /// Put the claim in line; see whether it may leave at once, has to wait, or must not stay.
+    /// Grant the claim at once, put it in line, or refuse it.
     fn take_in(&mut self, ask: &Ask) -> Result<Outcome, Error> {
         let id = (self.waiting.len() + self.decided.len()) as u64 + 1;
         let credit = self.credits.get(&ask.holder).copied();
-        let ticket = Ticket {
+        let mut ticket = Ticket {
             id,
             ask: ask.clone(),
             age: credit.unwrap_or(self.arrivals + 1),
@@ -159,22 +156,20 @@ impl Model {
             deadline: after(self.now, ask.wait),
             may_overtake: false,
         };
-        self.waiting.insert(id, ticket);
-        let at_once = self.grantable().contains(&id);
+        let at_once = self.may_go_at_once(&ticket);
         if !at_once && ask.wait == 0 {
-            self.waiting.remove(&id);
             return Err(Error::Busy);
         }
         self.arrivals += 1;
         if at_once {
-            self.waiting.get_mut(&id).expect("just put there").age = self.arrivals;
-            return Ok(Outcome::Granted(LeaseId(self.grant(id, None))));
+            ticket.age = self.arrivals;
+            return Ok(Outcome::Granted(LeaseId(self.grant(ticket, None))));
         }
+        self.waiting.insert(id, ticket);
         // The credit is for the holder's next ticket: what is granted at once does not use it up.
         if self.credits.remove(&ask.holder).is_some() {
             self.note("age taken over from a victim");
         }
-        self.look_for_deadlocks = true;
         self.emit(self.now, What::Queued { ticket: ticket_id(id) });
         Ok(Outcome::Waiting(TicketId(id)))
     }
@@ -255,8 +250,6 @@ impl Model {
             let want = Want { holder: holder.to_string(), resource: resource.to_string() };
             if !model.wants.contains(&want) {
                 model.wants.push(want);
-                // It may be what closes a circle, just like a ticket.
-                model.look_for_deadlocks = true;
             }
             Ok(())
         })

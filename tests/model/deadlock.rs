@@ -25,12 +25,12 @@ struct Edge {
 }
 
 impl Model {
-    /// Declared wants, oldest first; then those that every holder has by its name.
+    /// Declared wants, oldest first; then those that holders and waiting workers have by their names.
     fn all_wants(&self) -> Vec<Want> {
         let mut wants = self.wants.clone();
         if self.settings.implied_wants {
             let leases = self.held.values().map(|lease| &lease.ask.holder);
-            let tickets = self.waiting.values().map(|ticket| &ticket.ask.holder);
+            let tickets = self.waiting.values().map(|ticket| &ticket.worker);
             let holders: BTreeSet<String> = leases
                 .chain(tickets)
                 .chain(self.wants.iter().map(|want| &want.holder))
@@ -72,7 +72,7 @@ impl Model {
             let leases: Vec<&Lease> = self
                 .held
                 .values()
-                .filter(|lease| lease.notice.is_none() && stuck.contains(&lease.worker))
+                .filter(|lease| !self.is_leaving(lease) && stuck.contains(&lease.worker))
                 .collect();
             let loads = loads(leases.iter().copied());
             let mut dead_tickets: Vec<&Ticket> = Vec::new();
@@ -162,21 +162,24 @@ impl Model {
     fn victim(&self, cycle: &[Wait]) -> LeaseId {
         let of = |wait: &Wait| {
             let lease = &self.held[&wait.lease.0];
-            (lease.ask.priority, !lease.ask.preemptible, lease.takes.len(), Reverse(lease.id))
+            (
+                lease.ask.priority,
+                !lease.ask.preemptible,
+                lease.takes.len(),
+                Reverse((lease.age, lease.id)),
+            )
         };
         cycle.iter().min_by_key(|wait| of(wait)).expect("a cycle is not empty").lease
     }
 
-    fn some_worker_holds_and_waits(&self) -> bool {
-        let blocked = self.blocked(&self.all_wants());
-        self.held.values().any(|lease| blocked.contains(&lease.worker))
-    }
-
     /// The first ticket that only the order keeps from being satisfied, if any is kept so.
     fn first_to_overtake(&self) -> Option<u64> {
+        let ordered = self.reduce(true);
+        if ordered.dead_tickets.is_empty() {
+            return None;
+        }
         let hard: Vec<u64> =
             self.reduce(false).dead_tickets.iter().map(|ticket| ticket.id).collect();
-        let ordered = self.reduce(true);
         if ordered.dead_tickets.iter().all(|ticket| hard.contains(&ticket.id)) {
             return None;
         }
@@ -188,33 +191,30 @@ impl Model {
             .map(|ticket| ticket.id)
     }
 
-    /// The victim's holder gets the age of its claim back, the better one if it has one already.
-    fn give_credit(&mut self, victim: u64) {
-        let Lease { ask, age, .. } = &self.held[&victim];
-        let credit = self.credits.entry(ask.holder.clone()).or_insert(*age);
-        *credit = *age.min(credit);
+    /// With the policy `Break`: break the deadlock whose victim is the youngest, if there is one.
+    pub fn break_deadlock(&mut self) -> bool {
+        if self.settings.deadlocks != DeadlockPolicy::Break {
+            return false;
+        }
+        let deadlocks = self.deadlocks();
+        let victims = deadlocks.iter().map(|deadlock| &self.held[&deadlock.victim.0]);
+        let Some(victim) = victims.max_by_key(|lease| (lease.age, lease.id)) else { return false };
+        let (id, grace) = (victim.id, victim.ask.grace);
+        self.note("hard deadlock broken");
+        self.take_away(id, Reason::DeadlockVictim, None, grace);
+        true
     }
 
-    /// Break hard deadlocks if that is the policy, then cure soft ones, until none is left.
-    pub fn treat_deadlocks(&mut self) {
-        while self.some_worker_holds_and_waits() {
-            let youngest_victim = self.deadlocks().last().map(|deadlock| deadlock.victim.0);
-            if let Some(victim) = youngest_victim
-                && self.settings.deadlocks == DeadlockPolicy::Break
-            {
-                self.note("hard deadlock broken");
-                self.give_credit(victim);
-                let grace = self.held[&victim].ask.grace;
-                self.take_away(victim, Reason::DeadlockVictim, None, grace);
-            } else if let Some(ticket) = self.first_to_overtake() {
-                self.note("soft deadlock cured");
-                self.waiting.get_mut(&ticket).expect("it waits").may_overtake = true;
-                self.overtakers.push(ticket);
-            } else {
-                return;
-            }
-            self.settle();
+    /// Let one ticket overtake that only the order keeps back, if there is one.
+    pub fn cure_soft_deadlock(&mut self) -> bool {
+        if self.waiting.len() < 2 {
+            return false;
         }
+        let Some(ticket) = self.first_to_overtake() else { return false };
+        self.note("soft deadlock cured");
+        self.waiting.get_mut(&ticket).expect("it waits").may_overtake = true;
+        self.overtakers.push(ticket);
+        true
     }
 }
 

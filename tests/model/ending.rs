@@ -3,7 +3,7 @@
 use ternlease::table::{LeaseId, Reason, Revoked, TicketState, Time, What};
 
 use super::line::after;
-use super::{Model, Notice, Over, ticket_id};
+use super::{Lease, Model, Notice, Over, ticket_id};
 
 /// Something that happens by itself at its time. The order is that of the fields.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -17,10 +17,7 @@ impl Model {
     pub fn bring_up_to_now(&mut self) {
         while let Some((at, due)) = self.next_due() {
             match due {
-                Due::Lease(id) => match self.held[&id].ending_notice().cloned() {
-                    Some(notice) => self.end_lease(id, at, notice.reason, notice.by),
-                    None => self.end_lease(id, at, Reason::TimedOut, None),
-                },
+                Due::Lease(id) => self.end_by_time(id),
                 Due::Ticket(id) => self.refuse(id, at, Reason::WaitTimedOut),
             }
             self.settle();
@@ -31,6 +28,16 @@ impl Model {
         let leases = self.held.values().map(|lease| (lease.end(), Due::Lease(lease.id)));
         let tickets = self.waiting.values().map(|ticket| (ticket.deadline, Due::Ticket(ticket.id)));
         leases.chain(tickets).filter(|(at, _)| *at <= self.now).min()
+    }
+
+    /// The end of a lease has come: that of its notice, or its own.
+    fn end_by_time(&mut self, id: u64) {
+        let lease = &self.held[&id];
+        let at = lease.end();
+        match lease.ending_notice().cloned() {
+            Some(notice) => self.end_lease(id, at, notice.reason, notice.by),
+            None => self.end_lease(id, at, Reason::TimedOut, None),
+        }
     }
 
     pub fn refuse(&mut self, id: u64, at: Time, reason: Reason) {
@@ -52,7 +59,12 @@ impl Model {
         let below = if reason.is_revocation() { Reason::ParentRevoked } else { reason };
         for child in self.children_youngest_first(id) {
             self.note("child ended with its parent");
-            self.end_lease(child, at, below, None);
+            // One whose end has come already ends by its own rule, as readers have seen it.
+            if self.held[&child].end() <= at {
+                self.end_by_time(child);
+            } else {
+                self.end_lease(child, at, below, None);
+            }
         }
         let mut lease = self.held.remove(&id).expect("a held lease");
         if reason.is_revocation() {
@@ -63,9 +75,10 @@ impl Model {
         lease.over = Some(Over { at, reason, by });
         self.ended.insert(id, lease);
         self.emit(at, What::Ended { lease: LeaseId(id), reason, held });
-        let line = self.line();
-        let orphans = line.iter().filter(|ticket| ticket.ask.parent == Some(id));
-        let orphans: Vec<u64> = orphans.map(|ticket| ticket.id).collect();
+        let hangs_on_it = |ticket: &u64| {
+            self.waiting.get(ticket).is_some_and(|ticket| ticket.ask.parent == Some(id))
+        };
+        let orphans: Vec<u64> = self.line_before.iter().copied().filter(hangs_on_it).collect();
         for ticket in orphans {
             self.refuse(ticket, at, Reason::ParentEnded);
         }
@@ -85,6 +98,7 @@ impl Model {
         notice: Time,
     ) -> Revoked {
         if notice == 0 {
+            self.give_credit(id, reason);
             self.end_lease(id, self.now, reason, by);
             return Revoked::AtOnce;
         }
@@ -94,12 +108,22 @@ impl Model {
         {
             return Revoked::AlreadyNotified(running.until);
         }
+        self.give_credit(id, reason);
         self.notify(id, reason, by, until);
         Revoked::Notified(until)
     }
 
+    /// The victim's holder gets the age of its claim back, the better one if it has one already.
+    fn give_credit(&mut self, id: u64, reason: Reason) {
+        if reason == Reason::DeadlockVictim {
+            let Lease { ask, age, .. } = &self.held[&id];
+            let credit = self.credits.entry(ask.holder.clone()).or_insert(*age);
+            *credit = *age.min(credit);
+        }
+    }
+
     /// A notice to a lease is one to all below it, unless they have an earlier one.
-    fn notify(&mut self, id: u64, reason: Reason, by: Option<String>, until: Time) {
+    pub fn notify(&mut self, id: u64, reason: Reason, by: Option<String>, until: Time) {
         let lease = self.held.get_mut(&id).expect("a held lease");
         if lease.notice.as_ref().is_none_or(|running| until < running.until) {
             lease.notice = Some(Notice { until, reason, by });

@@ -269,15 +269,21 @@ impl World {
     }
 
     fn revoke(&self, rng: &mut Rng, model: &Model) -> Command {
-        let reason =
-            if rng.percent(8) { rng.pick(Reason::ALL) } else { rng.pick(&Reason::ALL[1..17]) };
+        let reason = match rng.below(100) {
+            0..8 => *rng.pick(Reason::ALL),
+            8..23 => Reason::DeadlockVictim,
+            _ => *rng.pick(&Reason::ALL[1..17]),
+        };
+        // A victim's age would change the order of arrival.
+        let flat_victim = self.flat && reason == Reason::DeadlockVictim;
+        let reason = if flat_victim { Reason::Operator } else { reason };
         let notice = if rng.percent(2) { FOREVER + 1 } else { self.notice(rng) };
         let notified = model.held.values().find(|lease| lease.notice.is_some());
         let lease = match notified {
             Some(lease) if rng.percent(30) => lease.id,
             _ => self.a_lease(rng, model),
         };
-        Command::Revoke { lease, reason: *reason, by: self.holder(rng), notice }
+        Command::Revoke { lease, reason, by: self.holder(rng), notice }
     }
 
     fn unwant(&self, rng: &mut Rng, model: &Model) -> Command {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use ternlease::table::{FOREVER, Health, LeaseId, Take, Taken, TicketState, Time, What};
+use ternlease::table::{FOREVER, Health, LeaseId, Reason, Take, Taken, TicketState, Time, What};
 
 use super::{Ask, Lease, Model, Ticket, conflict, ticket_id};
 
@@ -38,6 +38,11 @@ pub fn loads<'a>(leases: impl IntoIterator<Item = &'a Lease>) -> Loads {
 /// A length of time from `start`; sums that reach `FOREVER` mean "without end".
 pub fn after(start: Time, length: Time) -> Time {
     (start + length).min(FOREVER)
+}
+
+/// Where a ticket of this effective priority stands in line. Of the same age: as they came.
+fn rank(ticket: &Ticket, effective: i16) -> (bool, Reverse<i16>, u64, u64) {
+    (ticket.ask.spare, Reverse(effective), ticket.age, ticket.id)
 }
 
 impl Model {
@@ -87,16 +92,16 @@ impl Model {
         (picks.len() as u32 == ask.count).then_some(picks)
     }
 
-    /// Does `worker` make this ticket wait: has it a lease on a candidate that does not fit?
-    fn makes_wait(&self, loads: &Loads, worker: &str, ticket: &Ticket) -> bool {
-        ticket.worker != worker
-            && ticket.ask.candidates.iter().any(|name| {
-                !self.fits(loads, name, ticket.ask.take)
-                    && self
-                        .held
-                        .values()
-                        .any(|lease| lease.worker == worker && lease.takes_of(name))
-            })
+    /// The workers that make this ticket wait: they have a lease on a candidate that does not fit.
+    fn obstacles(&self, loads: &Loads, ticket: &Ticket) -> Vec<&str> {
+        let ask = &ticket.ask;
+        let full: Vec<&String> =
+            ask.candidates.iter().filter(|name| !self.fits(loads, name, ask.take)).collect();
+        let others = self.held.values().filter(|lease| lease.worker != ticket.worker);
+        others
+            .filter(|lease| full.iter().any(|name| lease.takes_of(name)))
+            .map(|lease| lease.worker.as_str())
+            .collect()
     }
 
     /// The effective priority of every ticket: the least solution, found by raising from below.
@@ -106,9 +111,10 @@ impl Model {
             self.waiting.values().map(|t| (t.id, t.ask.priority)).collect();
         // Who gives to whom does not depend on the priorities.
         let mut gifts = Vec::new();
-        for to in self.waiting.values().filter(|t| !t.ask.spare) {
-            for from in self.waiting.values().filter(|t| !t.ask.spare) {
-                if self.makes_wait(&loads, &to.worker, from) {
+        for from in self.waiting.values().filter(|t| !t.ask.spare) {
+            let obstacles = self.obstacles(&loads, from);
+            for to in self.waiting.values().filter(|t| !t.ask.spare) {
+                if obstacles.contains(&to.worker.as_str()) {
                     gifts.push((from.id, to.id));
                 }
             }
@@ -129,35 +135,53 @@ impl Model {
 
     /// The waiting tickets, first in line first.
     pub fn line(&self) -> Vec<&Ticket> {
-        let effective = self.effective();
+        self.in_order(&self.effective())
+    }
+
+    pub fn in_order(&self, effective: &BTreeMap<u64, i16>) -> Vec<&Ticket> {
         let mut line: Vec<&Ticket> = self.waiting.values().collect();
-        line.sort_by_key(|ticket| (ticket.ask.spare, Reverse(effective[&ticket.id]), ticket.age));
+        line.sort_by_key(|ticket| rank(ticket, effective[&ticket.id]));
         line
     }
 
-    /// The grantable tickets, first in line first.
-    pub fn grantable(&self) -> Vec<u64> {
-        let loads = loads(self.held.values());
-        let line = self.line();
-        let mut grantable = Vec::new();
-        for (place, ticket) in line.iter().enumerate() {
-            let its_turn = ticket.may_overtake
-                || !line[..place].iter().any(|other| conflict(&other.ask, &ticket.ask));
-            if its_turn && self.picks(&loads, &ticket.ask).is_some() {
-                grantable.push(ticket.id);
-            }
-        }
-        grantable
+    /// Is it this ticket's turn, behind these, and is there enough for it?
+    fn is_grantable<'a>(
+        &self,
+        ticket: &Ticket,
+        mut earlier: impl Iterator<Item = &'a Ticket>,
+    ) -> bool {
+        let its_turn =
+            ticket.may_overtake || !earlier.any(|other| conflict(&other.ask, &ticket.ask));
+        let parent = ticket.ask.parent.map(|parent| &self.held[&parent]);
+        its_turn
+            && parent.is_none_or(|parent| parent.end() > self.now)
+            && self.picks(&loads(self.held.values()), &ticket.ask).is_some()
     }
 
-    /// Turn a waiting claim into a lease. `ticket` is what the event says it came from.
-    pub fn grant(&mut self, id: u64, ticket: Option<u64>) -> u64 {
+    /// Would a claim that is not in line yet be grantable there? It is judged with the priority
+    /// that it would inherit, the others with those they have.
+    pub fn may_go_at_once(&self, new: &Ticket) -> bool {
         let loads = loads(self.held.values());
-        let from = self.waiting.remove(&id).expect("a waiting claim");
+        let effective = self.effective();
+        let gives = |from: &&Ticket| {
+            !new.ask.spare
+                && !from.ask.spare
+                && self.obstacles(&loads, from).contains(&new.worker.as_str())
+        };
+        let inherited = self.waiting.values().filter(gives).map(|from| effective[&from.id]);
+        let own = rank(new, inherited.chain([new.ask.priority]).max().expect("its own is there"));
+        let earlier = self.waiting.values().filter(|other| rank(other, effective[&other.id]) < own);
+        self.is_grantable(new, earlier)
+    }
+
+    /// Turn a claim into a lease. `ticket` is what the event says it came from.
+    pub fn grant(&mut self, from: Ticket, ticket: Option<u64>) -> u64 {
+        let loads = loads(self.held.values());
         let picks = self.picks(&loads, &from.ask).expect("a grantable claim");
         let lease = (self.held.len() + self.ended.len()) as u64 + 1;
         let parent = from.ask.parent.map(|parent| &self.held[&parent]);
         let own_end = after(self.now, from.ask.ttl);
+        let parents_notice = parent.and_then(|parent| parent.notice.as_ref()).map(|n| n.until);
         let granted = Lease {
             id: lease,
             age: from.age,
@@ -175,25 +199,37 @@ impl Model {
         if from.may_overtake {
             self.note("granted by overtaking");
         }
-        if ticket.is_some() {
-            self.decided.insert(id, TicketState::Granted(LeaseId(lease)));
+        if let Some(ticket) = ticket {
+            self.decided.insert(ticket, TicketState::Granted(LeaseId(lease)));
         }
-        self.look_for_deadlocks = true;
         self.emit(self.now, What::Granted { lease: LeaseId(lease), ticket: ticket.map(ticket_id) });
+        if let Some(until) = parents_notice {
+            self.note("child granted under notice");
+            self.notify(lease, Reason::ParentRevoked, None, until);
+        }
         lease
     }
 
-    fn serve(&mut self) {
-        while let Some(first) = self.grantable().first().copied() {
-            self.grant(first, Some(first));
-        }
+    /// Bring the priorities up to date, and grant the first grantable ticket in line, if any.
+    fn grant_first(&mut self) -> bool {
+        let line = self.line();
+        let grantable = |(place, ticket): &(usize, &&Ticket)| {
+            self.is_grantable(ticket, line[..*place].iter().copied())
+        };
+        let first = line.iter().enumerate().find(grantable).map(|(_, ticket)| ticket.id);
+        self.line_before = line.iter().map(|ticket| ticket.id).collect();
+        let Some(first) = first else { return false };
+        let ticket = self.waiting.remove(&first).expect("it waits");
+        self.grant(ticket, Some(first));
+        true
     }
 
-    /// Serve the line and take leases back for it, until nothing changes.
+    /// What follows from a change: one thing at a time, until nothing changes any more.
     pub fn settle(&mut self) {
-        self.serve();
-        while self.take_back() {
-            self.serve();
-        }
+        while self.grant_first()
+            || self.take_back()
+            || self.break_deadlock()
+            || self.cure_soft_deadlock()
+        {}
     }
 }

@@ -19,8 +19,10 @@ use std::collections::BTreeMap;
 
 use ternlease::table::{
     Deadlock, Event, Health, LeaseId, LeaseInfo, LeaseState, Reason, ResourceInfo, Settings, Take,
-    Taken, TicketId, TicketState, Time, What,
+    Taken, TicketId, TicketInfo, TicketState, Time, What,
 };
+
+use line::Loads;
 
 /// What a claim asks for, with its candidates by name.
 #[derive(Debug, Clone)]
@@ -128,13 +130,13 @@ pub struct Model {
     pub ended: BTreeMap<u64, Lease>,
     pub waiting: BTreeMap<u64, Ticket>,
     decided: BTreeMap<u64, TicketState>,
+    /// The waiting tickets as they stood in line when priorities were last brought up to date.
+    line_before: Vec<u64>,
     /// Oldest first.
     pub wants: Vec<Want>,
     /// The ages that victims of deadlocks have to their credit.
     credits: BTreeMap<String, u64>,
     arrivals: u64,
-    /// Did this command put a ticket in line or grant a lease?
-    look_for_deadlocks: bool,
     pub events: Vec<Event>,
     revocations: u64,
     counts: BTreeMap<Reason, u64>,
@@ -154,10 +156,10 @@ impl Model {
             ended: BTreeMap::new(),
             waiting: BTreeMap::new(),
             decided: BTreeMap::new(),
+            line_before: Vec::new(),
             wants: Vec::new(),
             credits: BTreeMap::new(),
             arrivals: 0,
-            look_for_deadlocks: false,
             events: Vec::new(),
             revocations: 0,
             counts: BTreeMap::new(),
@@ -183,6 +185,11 @@ impl Model {
         self.held.values().chain(self.ended.values())
     }
 
+    /// Being revoked, or past its end and not ended yet: as good as gone.
+    fn is_leaving(&self, lease: &Lease) -> bool {
+        lease.notice.is_some() || lease.end() <= self.now
+    }
+
     fn any_lease(&self, id: u64) -> Option<&Lease> {
         self.held.get(&id).or_else(|| self.ended.get(&id))
     }
@@ -204,10 +211,7 @@ impl Model {
     pub fn lease(&self, id: u64) -> Option<LeaseInfo> {
         let lease = self.any_lease(id)?;
         let (end, reason, revoker) = match (&lease.over, &lease.notice) {
-            (Some(over), notice) => {
-                let notifier = notice.as_ref().and_then(|notice| notice.by.clone());
-                (over.at, Some(over.reason), over.by.clone().or(notifier))
-            }
+            (Some(over), _) => (over.at, Some(over.reason), over.by.clone()),
             (None, Some(notice)) => (lease.end(), Some(notice.reason), notice.by.clone()),
             (None, None) => (lease.end(), None, None),
         };
@@ -217,6 +221,7 @@ impl Model {
             holder: lease.ask.holder.clone(),
             takes: lease.takes.clone(),
             priority: lease.ask.priority,
+            ttl: lease.ttl,
             granted_at: lease.granted_at,
             end,
             reason,
@@ -236,14 +241,23 @@ impl Model {
         self.decided.get(&id).copied()
     }
 
-    /// The place of every waiting ticket: 1 + the number of earlier ones that conflict.
-    pub fn places(&self) -> Vec<(u64, u32)> {
-        let line = self.line();
-        let place = |(n, ticket): (usize, &&Ticket)| {
+    /// The whole line, first in line first.
+    pub fn tickets(&self) -> Vec<TicketInfo> {
+        let effective = self.effective();
+        let line = self.in_order(&effective);
+        let info = |(n, ticket): (usize, &&Ticket)| {
             let before = line[..n].iter().filter(|other| conflict(&other.ask, &ticket.ask));
-            (ticket.id, 1 + before.count() as u32)
+            TicketInfo {
+                id: TicketId(ticket.id),
+                holder: ticket.ask.holder.clone(),
+                candidates: ticket.ask.candidates.clone(),
+                count: ticket.ask.count,
+                priority: effective[&ticket.id],
+                queued_at: ticket.arrived,
+                place: 1 + before.count() as u32,
+            }
         };
-        line.iter().enumerate().map(place).collect()
+        line.iter().enumerate().map(info).collect()
     }
 
     pub fn held_by(&self, holder: &str) -> Vec<u64> {
@@ -266,20 +280,25 @@ impl Model {
     fn exists(&self, name: &str) -> bool {
         self.declared.contains_key(name)
             || self.leases().any(|lease| lease.takes_of(name))
-            || self.waiting.values().any(|ticket| ticket.ask.candidates.iter().any(|c| c == name))
+            || self.is_waited_for(name)
             || self.wants.iter().any(|want| want.resource == name)
+    }
+
+    fn is_waited_for(&self, name: &str) -> bool {
+        self.waiting.values().any(|ticket| ticket.ask.candidates.iter().any(|c| c == name))
     }
 
     fn resource_itself(&self, name: &str) -> Resource {
         self.declared.get(name).copied().unwrap_or(UNDECLARED)
     }
 
-    pub fn resource(&self, name: &str) -> Option<ResourceInfo> {
+    /// `loads`: what the held leases take.
+    pub fn resource(&self, loads: &Loads, name: &str) -> Option<ResourceInfo> {
         if !self.exists(name) {
             return None;
         }
         let itself = self.resource_itself(name);
-        let load = line::loads(self.held.values()).remove(name).unwrap_or_default();
+        let load = loads.get(name).copied().unwrap_or_default();
         Some(ResourceInfo {
             name: name.to_string(),
             slots: itself.slots,
@@ -290,6 +309,10 @@ impl Model {
             health: itself.health,
             declared: self.declared.contains_key(name),
         })
+    }
+
+    pub fn loads(&self) -> Loads {
+        line::loads(self.held.values())
     }
 
     /// The deadlocks as they are, without bringing anything up to date.

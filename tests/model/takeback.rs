@@ -39,43 +39,43 @@ impl Sketch {
 }
 
 impl Model {
-    /// Look at the tickets that are not spare, in order; true if a lease was taken back.
+    /// Look at the tickets that are not spare, in order, and take leases back for the first that
+    /// this helps; true if there is one.
     pub fn take_back(&mut self) -> bool {
         let effective = self.effective();
-        let line: Vec<Ticket> = self.line().into_iter().filter(|t| !t.ask.spare).cloned().collect();
-        let not_revoking = self.held.values().filter(|lease| lease.notice.is_none());
+        let line = self.in_order(&effective).into_iter().filter(|ticket| !ticket.ask.spare);
+        let staying = self.held.values().filter(|lease| !self.is_leaving(lease));
         let mut sketch = Sketch {
-            leases: not_revoking.map(|lease| (lease.id, lease.clone())).collect(),
+            leases: staying.map(|lease| (lease.id, lease.clone())).collect(),
             picked: Vec::new(),
         };
-        let mut unsatisfied: Vec<Ticket> = Vec::new();
-        let mut changed = false;
+        let mut unsatisfied: Vec<&Ticket> = Vec::new();
         for ticket in line {
-            // It may have gone with its parent a moment ago.
-            if !self.waiting.contains_key(&ticket.id) {
-                continue;
-            }
             let behind = unsatisfied.iter().any(|earlier| conflict(&earlier.ask, &ticket.ask));
             let plan = if behind && !ticket.may_overtake {
                 None
             } else {
-                self.plan(&sketch, &ticket, &effective)
+                self.plan(&sketch, ticket, &effective)
             };
             let Some((after, removed)) = plan else {
                 unsatisfied.push(ticket);
                 continue;
             };
             sketch = after;
+            if removed.is_empty() {
+                continue;
+            }
             for id in removed {
+                // It may have gone with its parent a moment ago.
                 let Some(lease) = self.held.get(&id) else { continue };
                 let reason =
                     if lease.ask.spare { Reason::SpareReclaimed } else { Reason::Preempted };
                 let grace = lease.ask.grace;
                 self.take_away(id, reason, None, grace);
-                changed = true;
             }
+            return true;
         }
-        changed
+        false
     }
 
     /// How the sketch looks once the ticket is satisfied, and which leases go for it in order.
@@ -106,7 +106,9 @@ impl Model {
                     lease.takes_of(name) && self.may_take_back(ticket, lease, effective)
                 })
                 .collect();
-            takeable.sort_by_key(|lease| (!lease.ask.spare, lease.ask.priority, Reverse(lease.id)));
+            takeable.sort_by_key(|lease| {
+                (!lease.ask.spare, lease.ask.priority, Reverse((lease.age, lease.id)))
+            });
             let mut takeable = takeable.into_iter();
             let fits = loop {
                 if self.fits(&trial.loads(), name, ask.take) {
