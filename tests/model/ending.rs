@@ -113,9 +113,9 @@ impl Model {
         Revoked::Notified(until)
     }
 
-    /// The victim's holder gets the age of its claim back, the better one if it has one already.
+    /// The victim's holder gets the age of its claim back, the better one if it has one already. A lease gives its age once.
     fn give_credit(&mut self, id: u64, reason: Reason) {
-        if reason == Reason::DeadlockVictim {
+        if reason == Reason::DeadlockVictim && self.gave_age.insert(id) {
             let Lease { ask, age, .. } = &self.held[&id];
             let credit = self.credits.entry(ask.holder.clone()).or_insert(*age);
             *credit = *age.min(credit);

@@ -15,7 +15,7 @@ pub mod invariants;
 pub mod step;
 pub mod tally;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ternlease::table::{
     Deadlock, Event, Health, LeaseId, LeaseInfo, LeaseState, Reason, ResourceInfo, Settings, Take,
@@ -136,6 +136,8 @@ pub struct Model {
     pub wants: Vec<Want>,
     /// The ages that victims of deadlocks have to their credit.
     credits: BTreeMap<String, u64>,
+    /// Leases that have given their age.
+    gave_age: BTreeSet<u64>,
     arrivals: u64,
     pub events: Vec<Event>,
     revocations: u64,
@@ -159,6 +161,7 @@ impl Model {
             line_before: Vec::new(),
             wants: Vec::new(),
             credits: BTreeMap::new(),
+            gave_age: BTreeSet::new(),
             arrivals: 0,
             events: Vec::new(),
             revocations: 0,
