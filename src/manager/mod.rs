@@ -39,6 +39,8 @@ use crate::table::{
 /// ```
 #[derive(Debug, Clone)]
 pub struct LeaseManager {
+    /// The same as in `shared`: `state()` is worth the shorter way.
+    home: Arc<Home>,
     shared: Arc<Shared>,
 }
 
@@ -99,13 +101,14 @@ impl LeaseManager {
             implied_wants: options.open_house,
             deadlocks: options.deadlocks,
         };
-        let shared = Shared { home: Home::new(settings, real), open_house: options.open_house };
-        LeaseManager { shared: Arc::new(shared) }
+        let home = Home::new(settings, real);
+        let shared = Shared { home: home.clone(), open_house: options.open_house };
+        LeaseManager { home, shared: Arc::new(shared) }
     }
 
     #[inline(always)]
     fn home(&self) -> &Arc<Home> {
-        &self.shared.home
+        &self.home
     }
 
     /// A lease on one slot of a resource, now or not at all ([`Error::Busy`]).

@@ -138,7 +138,7 @@ impl<M: Memory> Table<M> {
             let Some(pick) = candidates.iter().find(|&&i| self.fits(i, &grant.demand)) else {
                 return Ok(None);
             };
-            self.room_for_lease(1)?;
+            self.room_for_claim(1, grant.holder, candidates)?;
             return Ok(Some(self.grant(now, grant, std::slice::from_ref(pick))));
         }
         self.scratch.picks.with(|picks| {
@@ -148,9 +148,26 @@ impl<M: Memory> Table<M> {
             if picks.len() < count as usize {
                 return Ok(None);
             }
-            self.room_for_lease(count)?;
+            self.room_for_claim(count, grant.holder, candidates)?;
             Ok(Some(self.grant(now, grant, picks)))
         })
+    }
+
+    /// As `room_for_lease`, for a claim whose holder and candidates nothing may refer to yet:
+    /// they must not be forgotten with a lease that is forgotten to make room.
+    #[inline(always)]
+    fn room_for_claim(&self, count: u32, holder: u32, candidates: &[u32]) -> Result<(), Error> {
+        if self.has_room(&self.header().holds, self.memory.holds().len(), count) {
+            return self.room_for_lease(count);
+        }
+        let refs = || {
+            let resources = candidates.iter().map(|&i| &self.resource_record(i).refs);
+            resources.chain([&self.holder_record(holder).refs])
+        };
+        refs().for_each(|refs| self.add(refs, 1));
+        let answer = self.room_for_lease(count);
+        refs().for_each(|refs| self.sub(refs, 1));
+        answer
     }
 
     /// Does nobody wait who comes before this claim?

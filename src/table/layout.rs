@@ -44,8 +44,9 @@ impl Limits {
     /// How many records of each kind that makes.
     pub fn sizes(self) -> Sizes {
         let Limits { leases, tickets, resources, history } = self.clamped();
-        let lease_records = leases + history + 1;
-        let ticket_records = tickets + history + 1;
+        // One more than are held and remembered: a lease is remembered before the oldest is forgotten.
+        let lease_records = leases + history + 2;
+        let ticket_records = tickets + history + 2;
         let holders = leases + tickets + 2 * history + resources + 1;
         let names = holders + resources + leases + history;
         Sizes {
@@ -84,6 +85,19 @@ pub struct Sizes {
     pub wants: usize,
     pub timers: usize,
     pub events: usize,
+}
+
+impl Sizes {
+    /// Bits of an id that name a record: enough for leases and for tickets, so that ids of tables
+    /// with other limits, made at other times, compare by time.
+    pub fn id_bits(&self) -> u32 {
+        usize::BITS - (self.leases | self.tickets).leading_zeros()
+    }
+
+    /// The low [`Self::id_bits`] bits.
+    pub fn index_mask(&self) -> u64 {
+        (1 << self.id_bits()) - 1
+    }
 }
 
 /// Where free records of one array come from: first the freed ones, then fresh ones.

@@ -85,19 +85,31 @@ impl<M: Memory> Table<M> {
         self.walk(first, |t, i| t.lease_record(i).next.get())
     }
 
-    /// Room for one more lease on `count` resources, after forgetting as much as that takes.
+    /// Room for one more lease on `count` resources, perhaps after forgetting some that ended?
     #[inline(always)]
     pub(super) fn room_for_lease(&self, count: u32) -> Result<(), Error> {
         let header = self.header();
         if header.held.get() >= self.lease_limit {
             return Err(Error::Full(Part::Leases));
         }
-        while !self.has_room(&header.holds, self.memory.holds().len(), count) {
-            if header.ended_leases.len.get() == 0 {
-                return Err(Error::Full(Part::Holds));
-            }
-            let oldest = self.pop_ended_lease();
-            self.give(&header.leases, oldest, |t, i| &t.lease_record(i).next);
+        if self.has_room(&header.holds, self.memory.holds().len(), count) {
+            return Ok(());
+        }
+        self.forget_for_holds(count)
+    }
+
+    /// Forgets the oldest ended leases until there is room for `count` holds; none, if that would not do.
+    #[cold]
+    fn forget_for_holds(&self, count: u32) -> Result<(), Error> {
+        let header = self.header();
+        let len = self.memory.holds().len();
+        let ended = self.walk(header.ended_leases.head.get(), |t, i| t.lease_record(i).next.get());
+        let remembered: u32 = ended.map(|lease| self.lease_record(lease).hold_count.get()).sum();
+        if (header.holds.live.get() - remembered) as usize + count as usize >= len {
+            return Err(Error::Full(Part::Holds));
+        }
+        while !self.has_room(&header.holds, len, count) && !self.corrupt.get() {
+            self.forget_oldest_lease();
         }
         Ok(())
     }
@@ -162,20 +174,16 @@ impl<M: Memory> Table<M> {
         id
     }
 
-    /// A record for a new lease: a fresh one until enough ended ones are remembered.
     #[inline(always)]
     fn take_lease_record(&self) -> u32 {
-        let header = self.header();
-        if header.ended_leases.len.get() >= self.history {
-            return self.pop_ended_lease();
-        }
         let len = self.memory.leases().len();
-        self.take(&header.leases, len, |t, i| &t.lease_record(i).next)
+        self.take(&self.header().leases, len, |t, i| &t.lease_record(i).next)
     }
 
-    /// Forgets the lease that ended first.
+    /// Forgets the lease that ended first. Its holder and its resources may be forgotten with it, so this must not
+    /// happen between finding a record by name and referring to it.
     #[inline(always)]
-    fn pop_ended_lease(&self) -> u32 {
+    fn forget_oldest_lease(&self) {
         let ended = &self.header().ended_leases;
         let oldest = ended.head.get();
         let record = self.lease_record(oldest);
@@ -190,7 +198,7 @@ impl<M: Memory> Table<M> {
         if record.flags.get() & flag::EXTRA != 0 {
             self.forget_revoker(oldest);
         }
-        oldest
+        self.give(&self.header().leases, oldest, |t, i| &t.lease_record(i).next);
     }
 
     /// Replaces the word of a held lease. Renewals without the lock may interfere; then `next` is asked again.
@@ -342,7 +350,7 @@ impl<M: Memory> Table<M> {
         }
     }
 
-    /// Puts an ended lease behind those that ended before it.
+    /// Puts an ended lease behind those that ended before it, and forgets the oldest if there are too many.
     #[inline(always)]
     fn remember_lease(&self, index: u32) {
         let ended = &self.header().ended_leases;
@@ -353,6 +361,9 @@ impl<M: Memory> Table<M> {
         }
         self.set(&ended.tail, index);
         self.add(&ended.len, 1);
+        if ended.len.get() > self.history {
+            self.forget_oldest_lease();
+        }
     }
 
     #[inline(always)]

@@ -9,6 +9,8 @@ use super::layout::*;
 #[allow(missing_docs)]
 pub trait Memory {
     fn header(&self) -> &Header;
+    /// The low bits of an id that name its record: [`Sizes::index_mask`].
+    fn index_mask(&self) -> u64;
     fn names(&self) -> &[Name];
     fn buckets(&self) -> &[super::cell::Cell32];
     fn resources(&self) -> &[Resource];

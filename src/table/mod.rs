@@ -90,8 +90,8 @@ impl<M: Memory> Table<M> {
         let limits = settings.limits.clamped();
         let sizes = limits.sizes();
         let table = Table {
-            id_bits: id_bits(sizes.leases, sizes.tickets),
-            index_mask: (1 << id_bits(sizes.leases, sizes.tickets)) - 1,
+            id_bits: sizes.id_bits(),
+            index_mask: sizes.index_mask(),
             lease_limit: limits.leases,
             ticket_limit: limits.tickets,
             history: limits.history,
@@ -251,33 +251,19 @@ records! {
     timer_record, timers: Timer;
 }
 
-/// Bits of an id that name a record: enough for leases and for tickets, so that ids of tables
-/// with other limits, made at other times, compare by time.
-#[inline(always)]
-fn id_bits(leases: usize, tickets: usize) -> u32 {
-    usize::BITS - (leases | tickets).leading_zeros()
-}
-
-/// The index that an id names in a table with this memory.
-#[inline(always)]
-fn index_in<M: Memory>(memory: &M, id: u64) -> usize {
-    let bits = id_bits(memory.leases().len(), memory.tickets().len());
-    (id & ((1 << bits) - 1)) as usize
-}
-
 /// Where ids of a table start that is made so long after 1970: far enough above the ids of an
 /// earlier table with the same limits, as long as that one granted fewer than
 /// `2^(31 - bits)` leases per second on average (with the default limits: 16,384).
 /// Ids stay below 2^63 until the year 2106.
 pub fn first_sequence(limits: Limits, since_1970: std::time::Duration) -> u64 {
-    let bits = id_bits(limits.sizes().leases, limits.sizes().tickets);
+    let bits = limits.sizes().id_bits();
     let scaled = since_1970.as_nanos() << (31 - bits.min(31));
     (scaled / 1_000_000_000) as u64
 }
 
 /// The sequence after which all ids of a table with these limits are above `id`.
 pub fn sequence_after(limits: Limits, id: u64) -> u64 {
-    (id >> id_bits(limits.sizes().leases, limits.sizes().tickets)) + 1
+    (id >> limits.sizes().id_bits()) + 1
 }
 
 /// The state of a lease, read from a table's memory without its lock. The clock is asked only if the answer depends on it.
@@ -287,7 +273,7 @@ pub fn lease_state<M: Memory>(
     id: LeaseId,
     now: impl FnOnce() -> Time,
 ) -> Option<LeaseState> {
-    let word = memory.leases().get(index_in(memory, id.0))?.slot.read(id.0)?;
+    let word = memory.leases().get((id.0 & memory.index_mask()) as usize)?.slot.read(id.0)?;
     if word.held() && word.time() == FOREVER {
         return Some(LeaseState::Held);
     }
@@ -297,7 +283,7 @@ pub fn lease_state<M: Memory>(
 /// Renews a plain lease without the table's lock, and tells its new end; `None` if the table must decide.
 #[inline(always)]
 pub fn renew_quickly<M: Memory>(memory: &M, id: LeaseId, now: Time) -> Option<Time> {
-    match memory.leases().get(index_in(memory, id.0))?.slot.renew(id.0, now) {
+    match memory.leases().get((id.0 & memory.index_mask()) as usize)?.slot.renew(id.0, now) {
         slot::QuickRenewal::Until(end) => Some(end),
         slot::QuickRenewal::AskTable => None,
     }

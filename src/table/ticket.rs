@@ -52,7 +52,7 @@ fn decode(result: u64) -> TicketState {
 /// What became of a ticket, read from a table's memory without its lock. The argument is that of `slot.rs`:
 /// the record's id is read before and after, and is 0 while the record changes hands.
 pub fn ticket_state<M: Memory>(memory: &M, id: TicketId) -> Option<TicketState> {
-    let record = memory.tickets().get(super::index_in(memory, id.0))?;
+    let record = memory.tickets().get((id.0 & memory.index_mask()) as usize)?;
     if id.0 == 0 || record.id.get() != id.0 {
         return None;
     }
@@ -64,7 +64,7 @@ pub fn ticket_state<M: Memory>(memory: &M, id: TicketId) -> Option<TicketState> 
 /// The id cannot pass to another ticket before this has happened.
 pub fn collect_ticket<M: Memory>(memory: &M, id: TicketId) {
     if ticket_state(memory, id).is_some_and(|state| state != TicketState::Waiting) {
-        memory.set(&memory.tickets()[super::index_in(memory, id.0)].collected, 1);
+        memory.set(&memory.tickets()[(id.0 & memory.index_mask()) as usize].collected, 1);
     }
 }
 
@@ -112,6 +112,8 @@ impl<M: Memory> Table<M> {
         let header = self.header();
         self.room_for_ticket()?;
         let line = self.line_for(candidates)?;
+        let holder = self.holder_record(new.grant.holder);
+        self.add(&holder.refs, 1);
         let index = self.take_ticket_record();
         let record = self.ticket_record(index);
         let number = self.next_number();
@@ -120,10 +122,8 @@ impl<M: Memory> Table<M> {
         if new.preempt {
             flags |= flag::PREEMPT;
         }
-        let holder = self.holder_record(grant.holder);
         let age = if holder.credit.get() != 0 { holder.credit.get() } else { number };
         self.set(&holder.credit, 0);
-        self.add(&holder.refs, 1);
         if grant.parent != 0 {
             flags |= flag::CHILD;
             self.add(&header.waiting_children, 1);
@@ -184,28 +184,32 @@ impl<M: Memory> Table<M> {
         if decided.any(|record| record.collected.get() != 0) { Ok(()) } else { full }
     }
 
-    /// A record for a new ticket, for which there is room: the oldest that is decided and collected, once enough are remembered.
+    /// A record for a new ticket, for which there is room. The new ticket's holder is referred to already.
     fn take_ticket_record(&self) -> u32 {
-        let header = self.header();
-        let decided = &header.ended_tickets;
+        let arena = &self.header().tickets;
         let len = self.memory.tickets().len();
-        for _ in 0..decided.len.get() {
-            let enough = decided.len.get() >= self.history;
-            let room = self.has_room(&header.tickets, len, 1);
-            let oldest = decided.head.get();
-            let collected = self.ticket_record(oldest).collected.get() != 0;
-            if room && !(enough && collected) {
-                break;
-            }
-            self.unlink_oldest_decided(oldest);
-            if collected {
-                self.set(&self.ticket_record(oldest).id, 0);
-                self.release_holder(self.ticket_record(oldest).holder.get());
-                return oldest;
-            }
-            self.remember_ticket(oldest);
+        if !self.has_room(arena, len, 1) {
+            self.forget_a_ticket();
         }
-        self.take(&header.tickets, len, |t, i| &t.ticket_record(i).next)
+        self.take(arena, len, |t, i| &t.ticket_record(i).next)
+    }
+
+    /// Forgets the oldest decided ticket that was collected, putting those before it that were not behind the others.
+    fn forget_a_ticket(&self) {
+        let decided = &self.header().ended_tickets;
+        for _ in 0..decided.len.get() {
+            let oldest = decided.head.get();
+            let record = self.ticket_record(oldest);
+            self.unlink_oldest_decided(oldest);
+            if record.collected.get() == 0 {
+                self.remember_ticket(oldest);
+                continue;
+            }
+            self.set(&record.id, 0);
+            self.release_holder(record.holder.get());
+            self.give(&self.header().tickets, oldest, |t, i| &t.ticket_record(i).next);
+            return;
+        }
     }
 
     fn unlink_oldest_decided(&self, oldest: u32) {
@@ -282,6 +286,11 @@ impl<M: Memory> Table<M> {
         self.set(&self.ticket_record(index).result, result);
         self.scratch.decided.push(index);
         self.scratch.any_decided.set(true);
+        let decided = &self.header().ended_tickets;
+        let oldest = self.ticket_record(decided.head.get());
+        if decided.len.get() > self.history && oldest.collected.get() != 0 {
+            self.forget_a_ticket();
+        }
     }
 
     /// A small number that no two waiting tickets share: where a home keeps what belongs to a ticket.

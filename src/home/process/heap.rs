@@ -11,6 +11,7 @@ use crate::zeroed::ZeroedArray;
 #[derive(Debug)]
 pub struct Heap {
     header: Header,
+    index_mask: u64,
     names: ZeroedArray<Name>,
     buckets: ZeroedArray<Cell32>,
     resources: ZeroedArray<Resource>,
@@ -31,6 +32,7 @@ impl Heap {
     pub fn new(sizes: &Sizes) -> Self {
         Heap {
             header: Header::default(),
+            index_mask: sizes.index_mask(),
             names: ZeroedArray::new(sizes.names),
             buckets: ZeroedArray::new(sizes.buckets),
             resources: ZeroedArray::new(sizes.resources),
@@ -54,6 +56,10 @@ macro_rules! arrays {
             #[inline(always)]
             fn header(&self) -> &Header {
                 &self.header
+            }
+            #[inline(always)]
+            fn index_mask(&self) -> u64 {
+                self.index_mask
             }
             $(#[inline(always)]
             fn $name(&self) -> &[$type] {
