@@ -275,3 +275,27 @@ fn a_resource_that_is_waited_for_keeps_its_size() {
     assert_eq!(t.declare(1, "r", 2, 0), Err(Error::InUse));
     assert_eq!(t.declare(1, "r", 1, 0), Ok(id));
 }
+
+/// A lease that goes with its parent, for a candidate that then does not fit, must stay gone if another candidate has taken it before.
+#[test]
+fn what_one_candidate_took_stays_taken_when_another_gives_up() {
+    let t = new_table(Settings::default());
+    t.declare(0, "r1", 1, 0).unwrap();
+    t.declare(0, "r2", 1, 10).unwrap();
+    t.declare(0, "r3", 2, 0).unwrap();
+    let grant = |claim: Claim<'_>| match t.claim(0, &claim) {
+        Ok(Outcome::Granted(id)) => id,
+        other => panic!("{other:?}"),
+    };
+    let memory = Take::Amount { slots: 0, memory: 5 };
+    let p = grant(Claim { spare: true, take: memory, ..Claim::one("p", &["r2"]) });
+    grant(Claim::one("q", &["r2"]));
+    let c =
+        grant(Claim { spare: true, parent: Some(p), count: 2, ..Claim::one("c", &["r1", "r3"]) });
+    let e = grant(Claim { spare: true, ..Claim::one("e", &["r3"]) });
+    let two = Claim { count: 2, wait: FOREVER, ..Claim::one("job", &["r1", "r2", "r3"]) };
+    grant(two);
+    assert_eq!(t.lease(c).unwrap().reason, Some(Reason::SpareReclaimed));
+    assert_eq!(t.lease(e).unwrap().state, LeaseState::Held, "its slot was not needed");
+    t.verify().unwrap();
+}

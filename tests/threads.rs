@@ -358,3 +358,57 @@ fn ids_grow_from_table_to_table() {
         }
     }
 }
+
+/// A ticket that nobody waits for is decided by time all the same.
+#[test]
+fn a_ticket_that_is_only_looked_at_moves_on() {
+    let manager = real();
+    manager.acquire("gpu0", "a", Duration::from_millis(5)).unwrap();
+    let ticket = manager.claim("b").of(&["gpu0"]).enqueue().unwrap();
+    until(|| ticket.state() != TicketState::Waiting);
+    assert!(matches!(ticket.state(), TicketState::Granted(_)));
+}
+
+/// A waker is the code of others: if it panics, nobody else suffers.
+#[test]
+fn a_waker_that_panics_harms_nobody() {
+    struct Panics;
+    impl Wake for Panics {
+        fn wake(self: Arc<Self>) {
+            panic!("this waker panics, as the test wants it to");
+        }
+    }
+    let manager = real();
+    let held = manager.claim("a").of(&["gpu0"]).try_now().unwrap();
+    let ticket = manager.claim("b").of(&["gpu0"]).patience(Duration::from_millis(5));
+    let ticket = ticket.enqueue().unwrap();
+    assert_eq!(ticket.watch(&Waker::from(Arc::new(Panics))), TicketState::Waiting);
+    until(|| ticket.state() == TicketState::Refused(Reason::WaitTimedOut));
+    // The keeper that called it is still there for the next.
+    let next = manager.claim("c").of(&["gpu0"]).wait_for(Duration::from_millis(5));
+    assert_eq!(next, Err(Error::Refused(Reason::WaitTimedOut)));
+    manager.release(held).unwrap();
+}
+
+/// A waker may use the manager it is called by, and a task that moves brings a new one each time.
+#[test]
+fn wakers_are_called_without_the_lock_and_replaced() {
+    struct Asks(LeaseManager, AtomicUsize);
+    impl Wake for Asks {
+        fn wake(self: Arc<Self>) {
+            self.1.fetch_add(1 + self.0.pending_claimers(), Ordering::Relaxed);
+        }
+    }
+    let manager = real();
+    let held = manager.claim("a").of(&["gpu0"]).try_now().unwrap();
+    let mut future = pin!(manager.claim("b").of(&["gpu0"]).into_future());
+    let wakers: Vec<Arc<Asks>> =
+        (0..3).map(|_| Arc::new(Asks(manager.clone(), AtomicUsize::new(0)))).collect();
+    for waker in &wakers {
+        let waker = Waker::from(waker.clone());
+        assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+    }
+    manager.release(held).unwrap();
+    let calls: Vec<usize> = wakers.iter().map(|waker| waker.1.load(Ordering::Relaxed)).collect();
+    assert_eq!(calls, [0, 0, 1], "only the last one");
+}

@@ -1,6 +1,9 @@
 //! Waking whoever waits for a ticket. Everything that can wait, waits as a [`Waker`]: a task brings its own,
 //! a thread gets one that unparks it, and a file descriptor gets one that makes it readable.
+//!
+//! Wakers are code of others: they are cloned, called and dropped only while the home's lock is free.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::thread::Thread;
@@ -26,45 +29,46 @@ pub(crate) fn this_thread() -> Waker {
     OWN.with(Waker::clone)
 }
 
-/// The wakers of tickets, by [`Table::place_of`](crate::table::Table::place_of). Nearly every ticket has one.
+/// Whose waker it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Of the one who waits for the lease: a newer waker replaces an older one.
+    Owner,
+    /// Of somebody who wants to know too.
+    Watcher,
+}
+
+/// The wakers of tickets, by [`Table::place_of`](crate::table::Table::place_of).
 #[derive(Debug, Default)]
 pub(crate) struct Wakers(Vec<Slot>);
 
 #[derive(Debug, Default)]
-enum Slot {
-    #[default]
-    Empty,
-    One(Waker),
-    Many(Vec<Waker>),
+struct Slot {
+    owner: Option<Waker>,
+    watchers: Vec<Waker>,
 }
 
 impl Wakers {
-    /// Wakes `waker` too when the ticket in this place is decided.
-    pub fn add(&mut self, place: usize, waker: Waker) {
+    /// Calls `waker` when the ticket in this place is decided; the waker that it replaces, to be dropped without the lock.
+    pub fn add(&mut self, place: usize, role: Role, waker: Waker) -> Option<Waker> {
         if self.0.len() <= place {
             self.0.resize_with(place + 1, Slot::default);
         }
         let slot = &mut self.0[place];
-        *slot = match std::mem::take(slot) {
-            Slot::Empty => Slot::One(waker),
-            Slot::One(other) if other.will_wake(&waker) => Slot::One(other),
-            Slot::One(other) => Slot::Many(vec![other, waker]),
-            Slot::Many(mut others) => {
-                if !others.iter().any(|other| other.will_wake(&waker)) {
-                    others.push(waker);
-                }
-                Slot::Many(others)
+        match role {
+            Role::Owner => slot.owner.replace(waker),
+            Role::Watcher => {
+                slot.watchers.push(waker);
+                None
             }
-        };
+        }
     }
 
     /// Takes the wakers of the ticket in this place.
     pub fn take(&mut self, place: usize, woken: &mut Woken) {
-        let Some(slot) = self.0.get_mut(place) else { return };
-        match std::mem::take(slot) {
-            Slot::Empty => {}
-            Slot::One(waker) => woken.push(waker),
-            Slot::Many(wakers) => wakers.into_iter().for_each(|waker| woken.push(waker)),
+        if let Some(slot) = self.0.get_mut(place) {
+            slot.owner.take().into_iter().for_each(|waker| woken.push(waker));
+            slot.watchers.drain(..).for_each(|waker| woken.push(waker));
         }
     }
 }
@@ -84,10 +88,10 @@ impl Woken {
         }
     }
 
+    /// Calls them all. One that panics takes down neither the others nor whoever happened to serve them.
     pub fn wake(self) {
-        if let Some(waker) = self.first {
-            waker.wake();
+        for waker in self.first.into_iter().chain(self.others) {
+            let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));
         }
-        self.others.into_iter().for_each(Waker::wake);
     }
 }

@@ -3,9 +3,10 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use super::{LeaseManager, Shared};
-use crate::home::wake;
+use crate::home::wake::{self, Role};
 use crate::table::{Cancelled, Error, LeaseId, Reason, TicketId, TicketState};
 
 /// A claim in line. Wait for it as a thread ([`wait`](Self::wait)), as a task (it is a future), with a file descriptor
@@ -73,13 +74,21 @@ impl Ticket {
     /// Its place in line, from 1; `None` once it is decided.
     pub fn place(&self) -> Option<u32> {
         let id = self.id()?;
-        self.shared.home.run(|table, _| table.place(id))
+        self.shared.home.run(|table, now| {
+            // Fails only for a time beyond all times, and then looking is still right.
+            let _ = table.advance(now);
+            table.place(id)
+        })
     }
 
-    /// Calls `waker` once the ticket is decided; what it is now.
+    /// Calls `waker` once the ticket is decided, each waker that was given; what it is now.
     pub fn watch(&self, waker: &Waker) -> TicketState {
+        self.watch_as(Role::Watcher, waker)
+    }
+
+    fn watch_as(&self, role: Role, waker: &Waker) -> TicketState {
         match self.kind {
-            Kind::Queued(id) => self.shared.home.watch(id, waker).unwrap_or(FORGOTTEN),
+            Kind::Queued(id) => self.shared.home.watch(id, role, waker).unwrap_or(FORGOTTEN),
             _ => self.state(),
         }
     }
@@ -99,10 +108,15 @@ impl Ticket {
         let mut state = self.state();
         if state == TicketState::Waiting {
             let waker = wake::this_thread();
-            state = self.watch(&waker);
+            state = self.watch_as(Role::Owner, &waker);
+            // Others may unpark this thread for reasons of their own.
             while state == TicketState::Waiting {
-                // Others may unpark this thread for reasons of their own.
-                std::thread::park();
+                if self.shared.home.must_look_at_clock() {
+                    std::thread::park_timeout(LOOK);
+                    let _ = self.place();
+                } else {
+                    std::thread::park();
+                }
                 state = self.state();
             }
         }
@@ -122,6 +136,9 @@ impl Ticket {
     }
 }
 
+/// How often a waiting thread looks at the clock if there is nobody else to do it.
+const LOOK: Duration = Duration::from_millis(10);
+
 /// What a ticket is whose lease was collected already.
 const FORGOTTEN: TicketState = TicketState::Refused(Reason::Cancelled);
 
@@ -131,7 +148,7 @@ impl Future for Ticket {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let mut state = self.state();
         if state == TicketState::Waiting {
-            state = self.watch(context.waker());
+            state = self.watch_as(Role::Owner, context.waker());
         }
         match state {
             TicketState::Waiting => Poll::Pending,

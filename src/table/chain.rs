@@ -44,7 +44,12 @@ impl<M: Memory> Table<M> {
     /// The record of the lease a claim wants to hang on, or 0.
     pub(super) fn parent_for_claim(&self, parent: Option<LeaseId>) -> Result<u32, Error> {
         let Some(id) = parent else { return Ok(0) };
-        let index = self.held_lease(id).map_err(|_| Error::ParentNotHeld)?;
+        // Not `held_lease`, which may let time pass: nothing refers to the claim's records yet.
+        let index = self.known_lease(id).map_err(|_| Error::ParentNotHeld)?;
+        let word = Word(self.lease_record(index).slot.word.get());
+        if !word.held() || word.is_past(self.now()) {
+            return Err(Error::ParentNotHeld);
+        }
         if self.depth_of(index) + 1 >= MAX_DEPTH {
             return Err(Error::TooDeep);
         }
@@ -103,7 +108,8 @@ impl<M: Memory> Table<M> {
         while extra.children.get() != 0 && left > 0 {
             let child = extra.children.get();
             // A child whose own end has come ends by that: readers have seen it do so.
-            if Word(self.lease_record(child).slot.word.get()).time() <= at {
+            let word = Word(self.lease_record(child).slot.word.get());
+            if word.is_past(at) {
                 self.end_by_time(child, at);
             } else {
                 self.forget_revoker(child);

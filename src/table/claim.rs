@@ -25,7 +25,7 @@ fn check(claim: &Claim<'_>) -> Result<(), Error> {
     if claim.ttl == 0 {
         return Err(Error::ZeroTtl);
     }
-    if claim.ttl > FOREVER || claim.wait > FOREVER || claim.grace > FOREVER {
+    if claim.ttl > FOREVER || claim.wait > FOREVER || claim.grace >= FOREVER {
         return Err(Error::TimeTooLarge);
     }
     Ok(())

@@ -54,7 +54,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// Reduces, and finds for every stuck worker the cycle it runs into.
-    fn find_cycles(&self) -> u32 {
+    fn find_cycles(&self) -> u64 {
         let pass = self.reduce(false);
         for ticket in self.queue() {
             let worker = self.worker_notes(self.ticket_record(ticket).worker.get());
@@ -73,7 +73,7 @@ impl<M: Memory> Table<M> {
         pass
     }
 
-    fn each_stuck(&self, pass: u32, visit: &mut dyn FnMut(u32)) {
+    fn each_stuck(&self, pass: u64, visit: &mut dyn FnMut(u32)) {
         for worker in 1..=self.header().holders.fresh.get() {
             if self.is_stuck(pass, worker) {
                 visit(worker);
@@ -82,7 +82,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// Calls `visit` with one worker of each cycle.
-    fn each_cycle(&self, pass: u32, visit: &mut dyn FnMut(u32)) {
+    fn each_cycle(&self, pass: u64, visit: &mut dyn FnMut(u32)) {
         self.each_stuck(pass, &mut |worker| {
             if self.worker_notes(worker).cycle.get() == worker {
                 visit(worker);
@@ -91,7 +91,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// The lease by which the worker is stuck, or 0.
-    fn awaited_lease(&self, pass: u32, worker: u32) -> u32 {
+    fn awaited_lease(&self, pass: u64, worker: u32) -> u32 {
         let ticket = self.worker_notes(worker).stuck_by.get();
         if ticket == 0 {
             let resource = self.first_dead_want(pass, worker);
@@ -108,7 +108,7 @@ impl<M: Memory> Table<M> {
             .unwrap_or(0)
     }
 
-    fn oldest_stuck_lease(&self, pass: u32, resource: u32, not_of: u32) -> u32 {
+    fn oldest_stuck_lease(&self, pass: u64, resource: u32, not_of: u32) -> u32 {
         if resource == 0 {
             return 0;
         }

@@ -7,7 +7,7 @@ use super::resource::health;
 use super::slot::Word;
 use super::ticket::effective_priority;
 use super::types::{Health, LeaseId, LeaseState, TicketId, TicketState, Time};
-use super::{Reason, Table, lease_state};
+use super::{Reason, Table};
 
 /// Everything about one lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,9 +96,10 @@ pub struct ResourceInfo {
 }
 
 impl<M: Memory> Table<M> {
-    /// The state of a lease by a clock that shows `now`.
+    /// What the state of a lease will be at `now` if nothing happens until then.
     pub fn state(&self, id: LeaseId, now: Time) -> Option<LeaseState> {
-        lease_state(&*self.memory, id, || now)
+        let index = self.known_lease(id).ok()?;
+        Word(self.lease_record(index).slot.word.get()).state(now)
     }
 
     /// Everything about a lease that is held or remembered.

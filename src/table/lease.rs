@@ -52,7 +52,12 @@ impl<M: Memory> Table<M> {
     pub(super) fn held_lease(&self, id: LeaseId) -> Result<u32, Error> {
         let index = self.known_lease(id)?;
         let record = self.lease_record(index);
-        let word = Word(record.slot.word.get());
+        let mut word = Word(record.slot.word.get());
+        if word.held() && word.over() {
+            // Somebody's clock has shown its end already: so late it is.
+            self.enter(word.time())?;
+            word = Word(record.slot.word.get());
+        }
         if word.held() {
             return Ok(index);
         }
@@ -236,13 +241,19 @@ impl<M: Memory> Table<M> {
         let (notice_end, revoking) = self.notice(index);
         let mut end = 0;
         let old = self.change_word(&record.slot, |word| {
+            if word.over() {
+                return None;
+            }
             let own = if word.ends_revoked() { FOREVER } else { word.time() };
             let new = wanted.min(limit).max(own);
             end = new.min(notice_end);
             let locked = revoking || record.flags.get() & flag::CHILD != 0;
             Some(word.with_end(end, notice_end <= new && revoking, locked).0)
         });
-        let old_end = old.map_or(end, Word::time);
+        let Some(old_end) = old.map(Word::time) else {
+            // Seen past its end since this command began.
+            return self.held_lease(id).and(Err(Error::Corrupt));
+        };
         if is_late(now, old_end, old_ttl) {
             self.record_event(kind::RENEWED_LATE, now, id.0, end, None);
         }
@@ -274,7 +285,7 @@ impl<M: Memory> Table<M> {
     pub(super) fn end_by_time(&self, index: u32, now: Time) {
         let record = self.lease_record(index);
         let changed = self.change_word(&record.slot, |word| {
-            let over = word.held() && word.time() <= now;
+            let over = word.held() && word.is_past(now);
             over.then(|| Slot::ended_word(word, word.time(), word.ends_revoked()))
         });
         match changed {

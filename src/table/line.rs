@@ -153,6 +153,7 @@ impl<M: Memory> Table<M> {
     /// Is the lease that the ticket is to hang on not past its end?
     fn parent_lasts(&self, parent: u64) -> bool {
         parent == 0
-            || Word(self.lease_record(self.lease_index(parent)).slot.word.get()).time() > self.now()
+            || !Word(self.lease_record(self.lease_index(parent)).slot.word.get())
+                .is_past(self.now())
     }
 }

@@ -147,6 +147,9 @@ impl<M: Memory> Table<M> {
         if now < header.now.get() {
             return Err(Error::TimeBackwards);
         }
+        if self.corrupt.get() {
+            return Err(Error::Corrupt);
+        }
         self.set(&header.now, now);
         if now >= header.next_due.get() {
             self.run_timers(now);
@@ -266,18 +269,16 @@ pub fn sequence_after(limits: Limits, id: u64) -> u64 {
     (id >> limits.sizes().id_bits()) + 1
 }
 
-/// The state of a lease, read from a table's memory without its lock. The clock is asked only if the answer depends on it.
+/// The state of a lease by a clock, read from a table's memory without its lock. The clock is asked only if the answer depends on it.
+/// A lease that was once said to be over is never renewed afterwards, not even by somebody whose clock is behind.
 #[inline(always)]
 pub fn lease_state<M: Memory>(
     memory: &M,
     id: LeaseId,
-    now: impl FnOnce() -> Time,
+    clock: impl FnOnce() -> Time,
 ) -> Option<LeaseState> {
-    let word = memory.leases().get((id.0 & memory.index_mask()) as usize)?.slot.read(id.0)?;
-    if word.held() && word.time() == FOREVER {
-        return Some(LeaseState::Held);
-    }
-    word.state(if word.held() { now() } else { 0 })
+    let index = (id.0 & memory.index_mask()) as usize;
+    memory.leases().get(index)?.slot.state_by(id.0, clock)
 }
 
 /// Renews a plain lease without the table's lock, and tells its new end; `None` if the table must decide.

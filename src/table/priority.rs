@@ -26,7 +26,7 @@ impl<M: Memory> Table<M> {
         }
     }
 
-    fn inherited(&self, pass: u32, worker: u32) -> i32 {
+    fn inherited(&self, pass: u64, worker: u32) -> i32 {
         match self.scratch.workers.get(worker as usize) {
             Some(notes) if notes.pass.get() == pass => notes.inherited.get(),
             _ => NONE,

@@ -8,7 +8,7 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u16)]
 pub enum ReasonClass {
-    /// Somebody else needed it more. Try again; the age in line is kept.
+    /// Somebody else needed it more. Try again.
     Contention = 1,
     /// A limit was reached. Claim again, as a newcomer.
     Limit = 2,

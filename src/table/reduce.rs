@@ -26,14 +26,14 @@ impl<M: Memory> Table<M> {
     }
 
     /// Is the worker blocked, and has it not been seen to finish?
-    pub(super) fn is_stuck(&self, pass: u32, worker: u32) -> bool {
+    pub(super) fn is_stuck(&self, pass: u64, worker: u32) -> bool {
         let notes = self.worker_notes(worker);
         notes.pass.get() == pass && !notes.finished.get()
     }
 
     /// Reduces. With `ordered`, a ticket also waits for the earlier tickets it conflicts with.
     /// Afterwards the notes of the returned pass tell which tickets and wants are satisfiable.
-    pub(super) fn reduce(&self, ordered: bool) -> u32 {
+    pub(super) fn reduce(&self, ordered: bool) -> u64 {
         let pass = self.scratch.begin_pass();
         for ticket in self.queue() {
             let notes = &self.scratch.tickets[ticket as usize];
@@ -51,7 +51,7 @@ impl<M: Memory> Table<M> {
         pass
     }
 
-    fn block(&self, pass: u32, worker: u32) {
+    fn block(&self, pass: u64, worker: u32) {
         let notes = self.worker_notes(worker);
         if notes.pass.replace(pass) != pass {
             notes.unsatisfied.set(0);
@@ -67,7 +67,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// What stuck workers hold on a resource.
-    pub(super) fn stuck_usage(&self, pass: u32, resource: u32) -> &ResourceNotes {
+    pub(super) fn stuck_usage(&self, pass: u64, resource: u32) -> &ResourceNotes {
         let notes = self.notes_on(resource);
         if notes.pass.replace(pass) != pass {
             let mut taken = Usage::default();
@@ -84,17 +84,17 @@ impl<M: Memory> Table<M> {
     }
 
     /// A lease that will not come back: its worker is stuck and it is not being revoked.
-    pub(super) fn counts_as_stuck(&self, pass: u32, lease: u32) -> bool {
+    pub(super) fn counts_as_stuck(&self, pass: u64, lease: u32) -> bool {
         !self.is_leaving(lease) && self.is_stuck(pass, self.worker_of(lease))
     }
 
-    fn obtainable(&self, pass: u32, resource: u32, demand: &Demand) -> bool {
+    fn obtainable(&self, pass: u64, resource: u32, demand: &Demand) -> bool {
         let usage = self.stuck_usage(pass, resource).usage();
         usage.leaves_room(self.resource_record(resource), demand)
     }
 
     /// Would enough candidates of the ticket fit?
-    pub(super) fn is_obtainable(&self, pass: u32, ticket: u32) -> bool {
+    pub(super) fn is_obtainable(&self, pass: u64, ticket: u32) -> bool {
         let record = self.ticket_record(ticket);
         let demand = self.demand_of(ticket);
         let count = record.count.get() as usize;
@@ -106,7 +106,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// Would the want be fulfilled, the holder's own leases left aside?
-    pub(super) fn want_is_obtainable(&self, pass: u32, holder: u32, resource: u32) -> bool {
+    pub(super) fn want_is_obtainable(&self, pass: u64, holder: u32, resource: u32) -> bool {
         let mut taken = self.stuck_usage(pass, resource).usage();
         for hold in self.holds_on(resource) {
             let lease = self.hold_record(hold).lease.get();
@@ -118,7 +118,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// The order ignored: every ticket and want is looked at once, and again when something it asks for comes back.
-    fn satisfy_all(&self, pass: u32) {
+    fn satisfy_all(&self, pass: u64) {
         for ticket in self.queue() {
             self.satisfy_ticket(pass, ticket);
         }
@@ -132,7 +132,7 @@ impl<M: Memory> Table<M> {
         }
     }
 
-    fn satisfy_ticket(&self, pass: u32, ticket: u32) {
+    fn satisfy_ticket(&self, pass: u64, ticket: u32) {
         let notes = &self.scratch.tickets[ticket as usize];
         if !notes.satisfied.get() && self.is_obtainable(pass, ticket) {
             notes.satisfied.set(true);
@@ -140,7 +140,7 @@ impl<M: Memory> Table<M> {
         }
     }
 
-    fn satisfy_wants(&self, pass: u32) {
+    fn satisfy_wants(&self, pass: u64) {
         self.each_want(&mut |want, holder, resource| {
             self.satisfy_want(pass, want, holder, resource);
         });
@@ -149,7 +149,7 @@ impl<M: Memory> Table<M> {
         });
     }
 
-    fn satisfy_want(&self, pass: u32, want: u32, holder: u32, resource: u32) {
+    fn satisfy_want(&self, pass: u64, want: u32, holder: u32, resource: u32) {
         let notes = &self.scratch.wants[want as usize];
         if notes.pass.replace(pass) != pass {
             notes.satisfied.set(false);
@@ -160,7 +160,7 @@ impl<M: Memory> Table<M> {
         }
     }
 
-    fn satisfy_implied_want(&self, pass: u32, holder: u32, resource: u32) {
+    fn satisfy_implied_want(&self, pass: u64, holder: u32, resource: u32) {
         let notes = self.worker_notes(holder);
         // A holder that is only remembered wants nothing, and has no notes of this pass.
         if notes.pass.get() == pass
@@ -182,7 +182,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// A worker that can finish gives back what it holds.
-    fn finish_one(&self, pass: u32) -> Option<u32> {
+    fn finish_one(&self, pass: u64) -> Option<u32> {
         let worker = self.scratch.finished.with(Vec::pop)?;
         // First this: a resource that is looked at for the first time from here on does not count the worker any more.
         self.worker_notes(worker).finished.set(true);
@@ -201,7 +201,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// Something came back on this resource: who gains?
-    fn look_again(&self, pass: u32, resource: u32) {
+    fn look_again(&self, pass: u64, resource: u32) {
         for line in self.lines_of(resource) {
             for ticket in self.tickets_in(line) {
                 self.satisfy_ticket(pass, ticket);
@@ -220,7 +220,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// One round over the line in order; whether anybody finished or moved up.
-    fn satisfy_in_order(&self, pass: u32) -> bool {
+    fn satisfy_in_order(&self, pass: u64) -> bool {
         let round = self.scratch.begin_round();
         let mut changed = false;
         for ticket in self.queue() {

@@ -23,7 +23,7 @@ impl<M: Memory> Table<M> {
         if by.len() > MAX_NAME {
             return Err(Error::NameTooLong);
         }
-        if notice > FOREVER {
+        if notice >= FOREVER {
             return Err(Error::TimeTooLarge);
         }
         self.enter(now)?;
@@ -45,7 +45,9 @@ impl<M: Memory> Table<M> {
         by: &str,
         notice: Time,
     ) -> Revoked {
-        if notice == 0 {
+        // A notice always ends: a lease that is about to go for ever would hide a deadlock.
+        let until = end_after(now, notice).min(FOREVER - 1);
+        if until <= now {
             if reason == Reason::DeadlockVictim {
                 self.keep_age(index);
             }
@@ -53,7 +55,6 @@ impl<M: Memory> Table<M> {
             self.end_lease(index, now, reason);
             return Revoked::AtOnce;
         }
-        let until = end_after(now, notice);
         let (running, revoking) = self.notice(index);
         if revoking && running <= until {
             return Revoked::AlreadyNotified(running);
@@ -98,7 +99,7 @@ impl<M: Memory> Table<M> {
         self.change_word(&record.slot, |word| {
             let own = if word.ends_revoked() { FOREVER } else { word.time() };
             end = own.min(until);
-            Some(word.with_end(end, until <= own && until != FOREVER, true).0)
+            Some(word.with_end(end, until <= own, true).0)
         });
         let id = record.slot.id.get();
         self.move_lease_timer(id, end);
@@ -118,8 +119,7 @@ impl<M: Memory> Table<M> {
     /// Is it being revoked, or past its end and only not ended yet? What it holds is as good as given back.
     pub(super) fn is_leaving(&self, index: u32) -> bool {
         let record = self.lease_record(index);
-        record.flags.get() & flag::REVOKING != 0
-            || Word(record.slot.word.get()).time() <= self.now()
+        record.flags.get() & flag::REVOKING != 0 || Word(record.slot.word.get()).is_past(self.now())
     }
 
     /// Notes who revokes. There is room for the name; an empty one means nobody in particular.

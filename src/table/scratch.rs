@@ -8,19 +8,19 @@ use crate::zeroed::ZeroedArray;
 /// What a pass notes about a resource. Valid only while `pass` is the current pass.
 #[derive(Debug, Default)]
 pub(crate) struct ResourceNotes {
-    pub pass: Cell<u32>,
+    pub pass: Cell<u64>,
     pub used_slots: Cell<u32>,
     pub used_memory: Cell<u32>,
     pub shared: Cell<u32>,
     /// The round in which an unsatisfied earlier ticket that is shared / not shared had it as a candidate.
-    pub awaited_shared: Cell<u32>,
-    pub awaited: Cell<u32>,
+    pub awaited_shared: Cell<u64>,
+    pub awaited: Cell<u64>,
 }
 
 /// What a pass notes about a worker.
 #[derive(Debug, Default)]
 pub(crate) struct WorkerNotes {
-    pub pass: Cell<u32>,
+    pub pass: Cell<u64>,
     /// Tickets and wants that are not satisfiable (yet).
     pub unsatisfied: Cell<u32>,
     /// It can go on, and has given back what it holds.
@@ -42,20 +42,20 @@ pub(crate) struct WorkerNotes {
 
 #[derive(Debug, Default)]
 pub(crate) struct TicketNotes {
-    pub pass: Cell<u32>,
+    pub pass: Cell<u64>,
     pub satisfied: Cell<bool>,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct WantNotes {
-    pub pass: Cell<u32>,
+    pub pass: Cell<u64>,
     pub satisfied: Cell<bool>,
 }
 
 #[derive(Debug, Default)]
 pub(crate) struct LeaseNotes {
     /// Gone in the sketch of the pass of this number.
-    pub gone: Cell<u32>,
+    pub gone: Cell<u64>,
 }
 
 /// A stack of indices that is emptied by its user.
@@ -101,8 +101,8 @@ impl Stack {
 
 #[derive(Debug)]
 pub(crate) struct Scratch {
-    pass: Cell<u32>,
-    round: Cell<u32>,
+    pass: Cell<u64>,
+    round: Cell<u64>,
     pub resources: ZeroedArray<ResourceNotes>,
     pub workers: ZeroedArray<WorkerNotes>,
     pub tickets: ZeroedArray<TicketNotes>,
@@ -113,6 +113,7 @@ pub(crate) struct Scratch {
     pub picks: Stack,
     pub dirty: Stack,
     pub removed: Stack,
+    pub gone: Stack,
     pub finished: Stack,
     /// Tickets decided since the home last asked.
     pub decided: Stack,
@@ -134,6 +135,7 @@ impl Scratch {
             picks: Stack::with_capacity(sizes.resources),
             dirty: Stack::with_capacity(sizes.lines),
             removed: Stack::with_capacity(sizes.leases),
+            gone: Stack::with_capacity(sizes.leases),
             finished: Stack::with_capacity(sizes.holders),
             decided: Stack::with_capacity(sizes.tickets),
             any_decided: Cell::new(false),
@@ -141,15 +143,15 @@ impl Scratch {
     }
 
     /// A new pass: all notes of earlier ones are void.
-    pub fn begin_pass(&self) -> u32 {
-        let pass = self.pass.get().wrapping_add(1).max(1);
+    pub fn begin_pass(&self) -> u64 {
+        let pass = self.pass.get() + 1;
         self.pass.set(pass);
         pass
     }
 
     /// A new round within a pass.
-    pub fn begin_round(&self) -> u32 {
-        let round = self.round.get().wrapping_add(1).max(1);
+    pub fn begin_round(&self) -> u64 {
+        let round = self.round.get() + 1;
         self.round.set(round);
         round
     }

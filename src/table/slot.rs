@@ -4,14 +4,15 @@
 //! `word` packs everything that decides the answer of `state()`:
 //!
 //! ```text
-//!  63..62  61      60       59..48       47..0
-//!  phase   revoke  locked   generation   time
+//!  63..62  61      60       59    58..48       47..0
+//!  phase   revoke  locked   over  generation   time
 //! ```
 //!
 //! * phase: none, held, expired, revoked.
 //! * revoke: a held lease that reaches `time` is revoked then, not expired.
 //! * locked: renewing needs the table's lock (chains, running notices).
-//! * generation: counts the leases this slot has held, modulo 4096.
+//! * over: somebody whose clock showed `time` has been told that the held lease is over; it cannot be renewed any more.
+//! * generation: counts the leases this slot has held, modulo 2048.
 //! * time: while held, its end; afterwards, when it ended.
 //!
 //! **Why a reader is never wrong.** A reader loads `id`, `word`, `id`. Ids are never used twice.
@@ -19,11 +20,12 @@
 //! the new `id`, each store releasing. If the reader saw a `word` stored after `id = 0`, its second load of `id` sees
 //! that 0 or something later, never the old id: so two equal loads of `id` mean that the word belongs to that lease.
 //! The `time` inside the word is compared with the reader's own clock, so a held lease past its end reads as over,
-//! whether or not anybody has written that down.
+//! whether or not anybody has written that down. Before it says so it sets `over`: a renewal that looked at its own clock earlier, and was held up
+//! since, would otherwise bring the lease back to life.
 //!
 //! **Why a renewal is never lost or misplaced.** `word` is changed by compare-and-swap only while a lease is held, by renewals and by
 //! the lock's owner alike: of an end and a renewal that race, exactly one wins and the other sees it. A renewal is stopped from
-//! reaching a *later* lease in the same slot by the generation: it would have to sleep between its load and its swap while 4096 leases pass
+//! reaching a *later* lease in the same slot by the generation: it would have to sleep between its load and its swap while 2048 leases pass
 //! through this one slot and the last of them has, to the unit, the same end. History makes each pass take `history` grants.
 //!
 //! `tests/loom_slot.rs` runs these operations through every interleaving.
@@ -43,8 +45,9 @@ pub struct Slot {
 const PHASE: u32 = 62;
 const REVOKE: u64 = 1 << 61;
 const LOCKED: u64 = 1 << 60;
+const OVER: u64 = 1 << 59;
 const GENERATION: u32 = 48;
-const GENERATIONS: u64 = 0xfff;
+const GENERATIONS: u64 = 0x7ff;
 
 const NONE: u64 = 0;
 const HELD: u64 = 1;
@@ -76,6 +79,18 @@ impl Word {
         self.0 & REVOKE != 0
     }
 
+    /// Somebody has seen this held lease past its end.
+    #[inline(always)]
+    pub(crate) fn over(self) -> bool {
+        self.0 & OVER != 0
+    }
+
+    /// Is a held lease past its end, by this time or because somebody has seen it so?
+    #[inline(always)]
+    pub(crate) fn is_past(self, now: Time) -> bool {
+        self.over() || now >= self.time() && self.time() != FOREVER
+    }
+
     #[inline(always)]
     pub(crate) fn time(self) -> Time {
         self.0 & FOREVER
@@ -83,7 +98,7 @@ impl Word {
 
     #[inline(always)]
     pub(crate) fn with_end(self, end: Time, ends_revoked: bool, locked: bool) -> Word {
-        let keep = self.0 & !(FOREVER | REVOKE | LOCKED);
+        let keep = self.0 & !(FOREVER | REVOKE | LOCKED | OVER);
         let revoke = if ends_revoked { REVOKE } else { 0 };
         let locked = if locked { LOCKED } else { 0 };
         Word(keep | end | revoke | locked)
@@ -93,7 +108,7 @@ impl Word {
     #[inline(always)]
     pub(crate) fn state(self, now: Time) -> Option<LeaseState> {
         match self.phase() {
-            HELD if now < self.time() || self.time() == FOREVER => Some(LeaseState::Held),
+            HELD if !self.is_past(now) => Some(LeaseState::Held),
             HELD if self.ends_revoked() => Some(LeaseState::Revoked),
             HELD | EXPIRED => Some(LeaseState::Expired),
             REVOKED => Some(LeaseState::Revoked),
@@ -128,6 +143,39 @@ impl Slot {
         if self.id.get() != id { None } else { Some(word) }
     }
 
+    /// The state of lease `id` by a clock that is asked only if the answer depends on it. What it tells stays true.
+    #[inline(always)]
+    pub(crate) fn state_by(&self, id: u64, clock: impl FnOnce() -> Time) -> Option<LeaseState> {
+        let word = self.read(id)?;
+        if !word.held() {
+            return word.state(0);
+        }
+        if word.time() == FOREVER {
+            return Some(LeaseState::Held);
+        }
+        let now = clock();
+        if !word.is_past(now) {
+            return Some(LeaseState::Held);
+        }
+        self.tell_over(id, word, now)
+    }
+
+    /// Marks a held lease that is past its end, and tells what it is; or what it is after all, if it changed meanwhile.
+    #[cold]
+    fn tell_over(&self, id: u64, mut word: Word, now: Time) -> Option<LeaseState> {
+        loop {
+            if !word.held() || !word.is_past(now) {
+                return word.state(0);
+            }
+            let told = if word.ends_revoked() { LeaseState::Revoked } else { LeaseState::Expired };
+            if word.over() || self.word.swap_if(word.0, word.0 | OVER).is_ok() {
+                // The mark may have met the next lease in this slot only if the generation came round; see above.
+                return Some(told);
+            }
+            word = self.read(id)?;
+        }
+    }
+
     /// Moves the end of a plain held lease to `now + ttl`, if that needs no rule but this one.
     #[inline(always)]
     pub(crate) fn renew(&self, id: u64, now: Time) -> QuickRenewal {
@@ -137,7 +185,7 @@ impl Slot {
         let word = Word(self.word.get());
         let ttl = self.ttl.get();
         // The ttl read above belongs to `id` only if the slot had not moved on.
-        if self.id.get() != id || word.0 & LOCKED != 0 || !word.held() {
+        if self.id.get() != id || word.0 & (LOCKED | OVER) != 0 || !word.held() {
             return QuickRenewal::AskTable;
         }
         let (end, until) = (word.time(), end_after(now, ttl));

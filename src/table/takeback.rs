@@ -26,7 +26,7 @@ impl ResourceNotes {
     }
 
     /// Is it awaited by a ticket that conflicts with a claim of this kind?
-    pub(super) fn is_awaited(&self, round: u32, shared: bool) -> bool {
+    pub(super) fn is_awaited(&self, round: u64, shared: bool) -> bool {
         self.awaited.get() == round || (!shared && self.awaited_shared.get() == round)
     }
 }
@@ -40,6 +40,7 @@ impl<M: Memory> Table<M> {
         }
         let pass = self.scratch.begin_pass();
         let mut removed = self.scratch.removed.take();
+        self.scratch.gone.with(Vec::clear);
         let helped = self
             .queue()
             .filter(|&ticket| !self.has_flag(ticket, flag::SPARE))
@@ -69,7 +70,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// Serves the ticket in the sketch; true if that takes removing leases (which are in `removed` then).
-    fn sketch_ticket(&self, pass: u32, ticket: u32, removed: &mut Vec<u32>) -> bool {
+    fn sketch_ticket(&self, pass: u64, ticket: u32, removed: &mut Vec<u32>) -> bool {
         let record = self.ticket_record(ticket);
         let line = record.line.get();
         let demand = self.demand_of(ticket);
@@ -103,7 +104,7 @@ impl<M: Memory> Table<M> {
                 notes.set_usage(notes.usage().plus(taken));
             }
         } else {
-            self.put_back(pass, removed, 0);
+            self.put_back(removed, 0, 0);
             self.await_in_sketch(pass, line, demand.shared);
         }
         self.scratch.picks.replace(picks);
@@ -111,7 +112,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// The sketch of a resource: what is taken of it once the leases that are being revoked have gone.
-    fn sketch(&self, pass: u32, resource: u32) -> &ResourceNotes {
+    fn sketch(&self, pass: u64, resource: u32) -> &ResourceNotes {
         let notes = self.notes_on(resource);
         if notes.pass.replace(pass) != pass {
             let mut left = usage(self.resource_record(resource));
@@ -138,17 +139,17 @@ impl<M: Memory> Table<M> {
         }
     }
 
-    fn is_gone(&self, pass: u32, lease: u32) -> bool {
+    fn is_gone(&self, pass: u64, lease: u32) -> bool {
         self.scratch.leases.get(lease as usize).is_none_or(|notes| notes.gone.get() == pass)
     }
 
-    fn fits_sketch(&self, pass: u32, resource: u32, demand: &Demand) -> bool {
+    fn fits_sketch(&self, pass: u64, resource: u32, demand: &Demand) -> bool {
         let record = self.resource_record(resource);
         record.flags.get() & resource_flag::UNHEALTHY == 0
             && self.sketch(pass, resource).usage().leaves_room(record, demand)
     }
 
-    fn await_in_sketch(&self, pass: u32, line: u32, shared: bool) {
+    fn await_in_sketch(&self, pass: u64, line: u32, shared: bool) {
         for resource in self.candidates_of(line) {
             let notes = self.sketch(pass, resource);
             let mark = if shared { &notes.awaited_shared } else { &notes.awaited };
@@ -159,13 +160,13 @@ impl<M: Memory> Table<M> {
     /// Removes leases from the sketch until the demand fits on this resource; puts them back if it never does.
     fn make_fit(
         &self,
-        pass: u32,
+        pass: u64,
         ticket: u32,
         resource: u32,
         demand: &Demand,
         removed: &mut Vec<u32>,
     ) -> bool {
-        let before = removed.len();
+        let before = (removed.len(), self.scratch.gone.with(|gone| gone.len()));
         while !self.fits_sketch(pass, resource, demand) {
             let best = self
                 .holds_on(resource)
@@ -182,7 +183,7 @@ impl<M: Memory> Table<M> {
                     self.each_in_chain(lease, &mut |below| self.remove_from_sketch(pass, below));
                 }
                 None => {
-                    self.put_back(pass, removed, before);
+                    self.put_back(removed, before.0, before.1);
                     return false;
                 }
             }
@@ -190,7 +191,7 @@ impl<M: Memory> Table<M> {
         true
     }
 
-    fn may_take(&self, pass: u32, ticket: u32, lease: u32) -> bool {
+    fn may_take(&self, pass: u64, ticket: u32, lease: u32) -> bool {
         if self.is_leaving(lease) || self.is_gone(pass, lease) {
             return false;
         }
@@ -205,7 +206,7 @@ impl<M: Memory> Table<M> {
             && self.standing(lease, priority_of(record)) < effective_priority(claimer)
     }
 
-    fn remove_from_sketch(&self, pass: u32, lease: u32) {
+    fn remove_from_sketch(&self, pass: u64, lease: u32) {
         if self.is_leaving(lease) || self.is_gone(pass, lease) {
             return;
         }
@@ -214,22 +215,21 @@ impl<M: Memory> Table<M> {
             notes.set_usage(notes.usage().minus(self.held_usage(hold)));
         }
         self.scratch.leases[lease as usize].gone.set(pass);
+        self.scratch.gone.push(lease);
     }
 
-    /// Puts the leases removed since `from` back into the sketch.
-    fn put_back(&self, pass: u32, removed: &mut Vec<u32>, from: usize) {
-        for &lease in &removed[from..] {
-            self.each_in_chain(lease, &mut |below| {
-                if self.is_leaving(below) || !self.is_gone(pass, below) {
-                    return;
-                }
-                self.scratch.leases[below as usize].gone.set(0);
-                for hold in self.holds_of(below) {
-                    let notes = self.sketch(pass, self.hold_record(hold).resource.get());
+    /// Puts back into the sketch what went since there were so many removed, and so many gone with them.
+    fn put_back(&self, removed: &mut Vec<u32>, were_removed: usize, were_gone: usize) {
+        removed.truncate(were_removed);
+        self.scratch.gone.with(|gone| {
+            for lease in gone.drain(were_gone..) {
+                self.scratch.leases[lease as usize].gone.set(0);
+                for hold in self.holds_of(lease) {
+                    // Its sketch was made when the lease went.
+                    let notes = self.notes_on(self.hold_record(hold).resource.get());
                     notes.set_usage(notes.usage().plus(self.held_usage(hold)));
                 }
-            });
-        }
-        removed.truncate(from);
+            }
+        });
     }
 }

@@ -240,7 +240,7 @@ pub enum Error {
     DuplicateCandidate,
     /// A claim takes nothing of each resource, or a resource has nothing to take.
     ZeroAmount,
-    /// A resource id that this table did not give out.
+    /// No such resource is declared. (Ids of another table can be told only if this one has no such record.)
     UnknownResource,
     /// The claim asks for more than there is. Waiting would not help.
     Impossible,

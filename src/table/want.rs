@@ -134,7 +134,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// The wants of a stuck worker that are dead, oldest first, as resources; an implied one last.
-    pub(super) fn first_dead_want(&self, pass: u32, worker: u32) -> u32 {
+    pub(super) fn first_dead_want(&self, pass: u64, worker: u32) -> u32 {
         let dead = |&want: &u32| {
             let notes = &self.scratch.wants[want as usize];
             notes.pass.get() == pass && !notes.satisfied.get()

@@ -21,6 +21,11 @@ fn check_length(time: Time) -> Result<(), Error> {
     if time > FOREVER { Err(Error::TimeTooLarge) } else { Ok(()) }
 }
 
+/// A notice always ends.
+fn check_notice(time: Time) -> Result<(), Error> {
+    if time >= FOREVER { Err(Error::TimeTooLarge) } else { Ok(()) }
+}
+
 /// What of a claim can be judged without looking at the table.
 fn check_ask(ask: &Ask) -> Result<(), Error> {
     check_name(&ask.holder)?;
@@ -37,7 +42,8 @@ fn check_ask(ask: &Ask) -> Result<(), Error> {
     if ask.ttl == 0 {
         return Err(Error::ZeroTtl);
     }
-    [ask.ttl, ask.grace, ask.wait].into_iter().try_for_each(check_length)
+    [ask.ttl, ask.wait].into_iter().try_for_each(check_length)?;
+    check_notice(ask.grace)
 }
 
 impl Model {
@@ -220,7 +226,7 @@ impl Model {
         if !reason.is_revocation() {
             return Err(Error::NotARevocation(reason));
         }
-        check_length(notice)?;
+        check_notice(notice)?;
         self.command(now, |model| {
             model.check_held(id)?;
             Ok(model.take_away(id, reason, Some(by.to_string()), notice))

@@ -1,6 +1,6 @@
 //! How leases and tickets end: by time, by command, with their parents, after a notice.
 
-use ternlease::table::{LeaseId, Reason, Revoked, TicketState, Time, What};
+use ternlease::table::{FOREVER, LeaseId, Reason, Revoked, TicketState, Time, What};
 
 use super::line::after;
 use super::{Lease, Model, Notice, Over, ticket_id};
@@ -97,12 +97,12 @@ impl Model {
         by: Option<String>,
         notice: Time,
     ) -> Revoked {
-        if notice == 0 {
+        let until = after(self.now, notice).min(FOREVER - 1);
+        if until <= self.now {
             self.give_credit(id, reason);
             self.end_lease(id, self.now, reason, by);
             return Revoked::AtOnce;
         }
-        let until = after(self.now, notice);
         if let Some(running) = &self.held[&id].notice
             && running.until <= until
         {

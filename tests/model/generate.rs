@@ -196,6 +196,7 @@ impl World {
         match rng.below(100) {
             0..55 => 0,
             55..98 => rng.between(1, 12),
+            98 => FOREVER - 1,
             _ => FOREVER,
         }
     }

@@ -7,15 +7,15 @@
 mod heap;
 mod keeper;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::clock::Clock;
-use super::wake::{Wakers, Woken};
+use super::wake::{Role, Wakers, Woken};
 use crate::table::{
     self, Error, FOREVER, LeaseId, LeaseState, Settings, Table, TicketId, TicketState, Time,
     first_sequence,
@@ -26,6 +26,8 @@ pub use heap::{Heap, new_table};
 /// A table with its lock, its clock and its waiters.
 #[derive(Debug)]
 pub(crate) struct Home {
+    /// For the keeper, which is started wherever somebody begins to wait.
+    me: Weak<Home>,
     memory: Arc<Heap>,
     clock: Clock,
     state: Mutex<State>,
@@ -57,7 +59,13 @@ impl Home {
         let memory = table.memory().clone();
         let clock = if real_clock { Clock::Real } else { Clock::Ticks(AtomicU64::new(0)) };
         let state = State { table, wakers: Wakers::default(), keeper_until: None, closing: false };
-        Arc::new(Home { memory, clock, state: Mutex::new(state), keeper_wakes: Condvar::new() })
+        Arc::new_cyclic(|me| Home {
+            me: me.clone(),
+            memory,
+            clock,
+            state: Mutex::new(state),
+            keeper_wakes: Condvar::new(),
+        })
     }
 
     pub fn clock(&self) -> &Clock {
@@ -82,41 +90,59 @@ impl Home {
         self.clock.now().max(table.now())
     }
 
-    /// After a command that left, or had, tickets: time may have moved on meanwhile, the keeper may have to
+    /// After a command that left, or had, tickets: time may have moved on meanwhile, the keeper may have to start or to
     /// get up earlier, and those that were served are woken.
     #[cold]
     fn hand_over(&self, mut guard: MutexGuard<'_, State>) {
         let state = &mut *guard;
-        let now = self.time_for(&state.table);
-        if now >= state.table.next_due() && state.table.waiting() != 0 {
-            // Fails only for a time beyond all times; the next command says so.
-            let _ = state.table.advance(now);
+        if state.table.waiting() != 0 && state.table.next_due() != FOREVER {
+            let now = self.time_for(&state.table);
+            if now >= state.table.next_due() {
+                // Fails only for a time beyond all times; the next command says so.
+                let _ = state.table.advance(now);
+            }
         }
         let mut woken = Woken::default();
         let State { table, wakers, .. } = state;
         table.take_decided(|ticket| wakers.take(table.place_of(ticket), &mut woken));
-        if let Some(until) = state.keeper_until
-            && state.table.next_due() < until
-        {
-            self.keeper_wakes.notify_one();
+        let mut start_keeper = false;
+        if state.table.waiting() != 0 && self.clock.is_real() {
+            match state.keeper_until {
+                None => {
+                    state.keeper_until = Some(0);
+                    start_keeper = true;
+                }
+                Some(until) if state.table.next_due() < until => {
+                    self.keeper_wakes.notify_one();
+                }
+                Some(_) => {}
+            }
         }
         drop(guard);
+        if start_keeper {
+            self.start_keeper();
+        }
         woken.wake();
     }
 
     /// Calls `waker` when the ticket is decided; what it is now.
-    pub fn watch(self: &Arc<Self>, ticket: TicketId, waker: &Waker) -> Option<TicketState> {
+    pub fn watch(&self, ticket: TicketId, role: Role, waker: &Waker) -> Option<TicketState> {
+        let waker = waker.clone();
         let mut state = self.state.lock();
         let found = state.table.ticket(ticket);
-        if found == Some(TicketState::Waiting) {
-            let place = state.table.place_of(ticket);
-            state.wakers.add(place, waker.clone());
-            if self.clock.is_real() && state.keeper_until.is_none() {
-                state.keeper_until = Some(0);
-                keeper::start(self);
-            }
-        }
+        let place = state.table.place_of(ticket);
+        let unused = match found {
+            Some(TicketState::Waiting) => state.wakers.add(place, role, waker),
+            _ => Some(waker),
+        };
+        drop(state);
+        drop(unused);
         found
+    }
+
+    /// Does nobody look at the clock for those who wait? So it is if the system refused to start a keeper.
+    pub fn must_look_at_clock(&self) -> bool {
+        self.clock.is_real() && self.state.lock().keeper_until.is_none()
     }
 
     /// The state of a lease, without the lock.
