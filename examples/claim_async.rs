@@ -65,7 +65,7 @@ async fn work(manager: &LeaseManager, name: &str) {
 
 /// Polls once, as a `select` that takes another branch would, and drops the future.
 fn give_up(manager: &LeaseManager) {
-    let mut claim = manager.claim("hasty").of(&["gpu0"]).into_future();
+    let mut claim = Box::pin(manager.claim("hasty").of(&["gpu0"]).into_future());
     assert!(claim.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     println!("  hasty waits, {} in line", manager.pending_claimers());
     drop(claim);

@@ -7,6 +7,7 @@ use std::alloc::Layout;
 use std::cell::Cell;
 use std::ops::Deref;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use crate::table::cell::{Cell32, Cell64};
 use crate::table::layout::*;
@@ -52,12 +53,31 @@ zeroed_types!(
 ///
 /// `Box::new_zeroed_slice` will not do: for alignments beyond the allocator's own it clears the memory itself, and
 /// thereby touches all of it. This asks for a little more at the usual alignment and begins at the first boundary.
+///
+/// Clones are the same array: the handle never changes, so that a compiler need not read it again and again.
 #[derive(Debug)]
 pub(crate) struct ZeroedArray<T> {
     first: NonNull<T>,
     len: usize,
-    block: NonNull<u8>,
+    block: Arc<Block<T>>,
+}
+
+/// Gives the memory back when the last handle goes.
+#[derive(Debug)]
+struct Block<T> {
+    #[cfg_attr(not(loom), allow(dead_code))]
+    first: NonNull<T>,
+    #[cfg_attr(not(loom), allow(dead_code))]
+    len: usize,
+    start: NonNull<u8>,
     layout: Layout,
+}
+
+/// Only where sharing is allowed: a handle may be sent to another thread.
+impl<T: Send + Sync> Clone for ZeroedArray<T> {
+    fn clone(&self) -> Self {
+        ZeroedArray { first: self.first, len: self.len, block: self.block.clone() }
+    }
 }
 
 // SAFETY: it owns its values as a `Box<[T]>` would.
@@ -80,7 +100,8 @@ impl<T: Zeroed> ZeroedArray<T> {
         let skip = block.align_offset(LINE);
         // SAFETY: `skip` is less than a line, which the block has more than `len` values need.
         let first = unsafe { block.add(skip) }.cast::<T>();
-        let array = ZeroedArray { first, len, block, layout };
+        let block = Arc::new(Block { first, len, start: block, layout });
+        let array = ZeroedArray { first, len, block };
         #[cfg(loom)]
         for index in 0..len {
             // SAFETY: inside the block. The cells of loom are not plain memory and must be made one by one.
@@ -100,7 +121,7 @@ impl<T> Deref for ZeroedArray<T> {
     }
 }
 
-impl<T> Drop for ZeroedArray<T> {
+impl<T> Drop for Block<T> {
     fn drop(&mut self) {
         #[cfg(loom)]
         for index in 0..self.len {
@@ -108,7 +129,7 @@ impl<T> Drop for ZeroedArray<T> {
             unsafe { self.first.add(index).drop_in_place() };
         }
         // SAFETY: allocated in `new` with this layout. The values have nothing to drop: they are integers.
-        unsafe { std::alloc::dealloc(self.block.as_ptr(), self.layout) };
+        unsafe { std::alloc::dealloc(self.start.as_ptr(), self.layout) };
     }
 }
 

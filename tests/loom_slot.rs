@@ -68,7 +68,7 @@ fn state_against_revoke() {
         let memory = table.memory().clone();
         let id = lease(&table, 0, 10);
         let reader = thread::spawn(move || {
-            let look = || trit(lease_state(&*memory, id, || 1));
+            let look = || trit(lease_state(&memory, id, || 1));
             (look(), look())
         });
         table.revoke(1, id, Reason::Operator, "", 0).unwrap();
@@ -84,7 +84,7 @@ fn state_against_slot_reuse() {
         let table = table();
         let memory = table.memory().clone();
         let old = lease(&table, 0, 10);
-        let reader = thread::spawn(move || trit(lease_state(&*memory, old, || 50)));
+        let reader = thread::spawn(move || trit(lease_state(&memory, old, || 50)));
         table.release(5, old).unwrap();
         reuse(&table);
         let new = lease(&table, 5, 100);
@@ -103,8 +103,8 @@ fn state_against_expiry() {
         let memory = table.memory().clone();
         let id = lease(&table, 0, 10);
         let reader = thread::spawn(move || {
-            let behind = trit(lease_state(&*memory, id, || 9));
-            (behind, trit(lease_state(&*memory, id, || 10)))
+            let behind = trit(lease_state(&memory, id, || 9));
+            (behind, trit(lease_state(&memory, id, || 10)))
         });
         table.advance(12).unwrap();
         reader.join().unwrap()
@@ -118,7 +118,7 @@ fn renew_against_revoke() {
         let table = table();
         let memory = table.memory().clone();
         let id = lease(&table, 0, 10);
-        let renewer = thread::spawn(move || renew_quickly(&*memory, id, 4));
+        let renewer = thread::spawn(move || renew_quickly(&memory, id, 4));
         table.revoke(3, id, Reason::Operator, "", 0).unwrap();
         let renewed = renewer.join().unwrap();
         assert_eq!(table.lease(id).unwrap().state, LeaseState::Revoked);
@@ -135,7 +135,7 @@ fn renew_against_expiry() {
         let memory = table.memory().clone();
         let id = lease(&table, 0, 10);
         // Its clock showed 7 when it began; the table's shows 11.
-        let renewer = thread::spawn(move || renew_quickly(&*memory, id, 7));
+        let renewer = thread::spawn(move || renew_quickly(&memory, id, 7));
         table.advance(11).unwrap();
         let renewed = renewer.join().unwrap();
         table.verify().unwrap();
@@ -175,7 +175,7 @@ fn renew_against_slot_reuse() {
         let table = table();
         let memory = table.memory().clone();
         let old = lease(&table, 0, 10);
-        let renewer = thread::spawn(move || renew_quickly(&*memory, old, 6));
+        let renewer = thread::spawn(move || renew_quickly(&memory, old, 6));
         table.release(5, old).unwrap();
         reuse(&table);
         // Ends when the old one would have: only the generation tells them apart.
@@ -196,8 +196,8 @@ fn renew_against_renew() {
         let memory = table.memory().clone();
         let id = lease(&table, 0, 10);
         let other = memory.clone();
-        let thread = thread::spawn(move || renew_quickly(&*other, id, 2));
-        let mine = renew_quickly(&*memory, id, 3);
+        let thread = thread::spawn(move || renew_quickly(&other, id, 2));
+        let mine = renew_quickly(&memory, id, 3);
         let theirs = thread.join().unwrap();
         assert_eq!(Some(table.lease(id).unwrap().end), mine.max(theirs));
         mine.iter().chain(&theirs).count()
@@ -213,8 +213,8 @@ fn ticket_against_grant() {
         let first = lease(&table, 0, 100);
         let wait = Claim { ttl: 50, wait: 50, ..Claim::one("x", &["r"]) };
         let Ok(Outcome::Waiting(ticket)) = table.claim(0, &wait) else { panic!() };
-        let waiter = thread::spawn(move || match ticket_state(&*memory, ticket) {
-            Some(TicketState::Granted(id)) => Some(trit(lease_state(&*memory, id, || 1))),
+        let waiter = thread::spawn(move || match ticket_state(&memory, ticket) {
+            Some(TicketState::Granted(id)) => Some(trit(lease_state(&memory, id, || 1))),
             other => {
                 assert_eq!(other, Some(TicketState::Waiting));
                 None

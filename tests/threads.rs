@@ -105,14 +105,14 @@ fn a_dropped_future_leaves_no_trace() {
     let manager = real();
     let first = manager.claim("a").of(&["gpu0"]).try_now().unwrap();
     {
-        let mut future = manager.claim("b").of(&["gpu0"]).into_future();
+        let mut future = Box::pin(manager.claim("b").of(&["gpu0"]).into_future());
         let mut context = Context::from_waker(Waker::noop());
         assert!(future.as_mut().poll(&mut context).is_pending());
         assert_eq!(manager.pending_claimers(), 1);
     }
     assert_eq!(manager.pending_claimers(), 0);
     // Dropped after the grant, before the task looked: the lease goes back.
-    let mut future = manager.claim("c").of(&["gpu0"]).into_future();
+    let mut future = Box::pin(manager.claim("c").of(&["gpu0"]).into_future());
     let mut context = Context::from_waker(Waker::noop());
     assert!(future.as_mut().poll(&mut context).is_pending());
     manager.release(first).unwrap();

@@ -2,6 +2,7 @@
 
 use std::future::IntoFuture;
 use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use super::{LeaseManager, Span, Ticket};
 use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, ResourceId, Take};
@@ -160,9 +161,37 @@ impl<'a> ClaimBuilder<'a> {
 /// `manager.claim(…).of(…).await`, on any executor. Dropping the future withdraws the claim.
 impl<'a> IntoFuture for ClaimBuilder<'a> {
     type Output = Result<LeaseId, Error>;
-    type IntoFuture = Pin<Box<dyn Future<Output = Self::Output> + Send + 'a>>;
+    type IntoFuture = Claiming<'a>;
 
     fn into_future(self) -> Self::IntoFuture {
-        Box::pin(async move { self.enqueue()?.await })
+        Claiming { claim: self, ticket: None }
+    }
+}
+
+/// A claim that is awaited. It asks when it is polled first.
+#[derive(Debug)]
+#[must_use = "a future asks for nothing until it is awaited"]
+pub struct Claiming<'a> {
+    claim: ClaimBuilder<'a>,
+    ticket: Option<Ticket>,
+}
+
+impl Future for Claiming<'_> {
+    type Output = Result<LeaseId, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if self.ticket.is_none() {
+            match self.claim.ask() {
+                Ok(Outcome::Granted(lease)) => return Poll::Ready(Ok(lease)),
+                Ok(Outcome::Waiting(id)) => {
+                    self.ticket = Some(Ticket::waiting(self.claim.manager, id));
+                }
+                Err(error) => return Poll::Ready(Err(error)),
+            }
+        }
+        match &mut self.ticket {
+            Some(ticket) => Pin::new(ticket).poll(context),
+            None => Poll::Pending,
+        }
     }
 }

@@ -7,7 +7,7 @@ mod ticket;
 use std::sync::Arc;
 
 pub use crate::home::clock::Span;
-pub use claim::ClaimBuilder;
+pub use claim::{ClaimBuilder, Claiming};
 pub use options::{OpenError, Options, TimeKind};
 pub use ticket::Ticket;
 

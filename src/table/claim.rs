@@ -5,7 +5,9 @@ use super::lease::Grant;
 use super::memory::Memory;
 use super::names::check_name;
 use super::resource::{Demand, possible};
-use super::types::{Claim, Error, FOREVER, LeaseId, Outcome, Take, TicketId, TicketState, Time};
+use super::types::{
+    Candidates, Claim, Error, FOREVER, LeaseId, Outcome, Take, TicketId, TicketState, Time,
+};
 use super::{Table, ticket::NewTicket};
 
 /// Everything that can be said about a claim without looking at the table.
@@ -37,15 +39,31 @@ impl<M: Memory> Table<M> {
     pub fn claim(&self, now: Time, claim: &Claim<'_>) -> Result<Outcome, Error> {
         check(claim)?;
         self.enter(now)?;
-        let mut candidates = self.scratch.candidates.take();
-        let answer = self.claim_resolved(now, claim, &mut candidates);
-        self.scratch.candidates.replace(candidates);
+        let answer = match claim.candidates {
+            // A single one needs no list.
+            Candidates::Named([name]) => {
+                let found = [self.intern_resource(name)?];
+                let answer = self.claim_by_holder(now, claim, &found);
+                if answer.is_err() {
+                    self.drop_unused(&claim.candidates, &found);
+                }
+                answer
+            }
+            _ => self.claim_listed(now, claim),
+        };
         let answer = answer?;
         self.settle(now);
         self.leave(match answer {
             Outcome::Waiting(id) => self.waiting_or_served(id),
             granted => granted,
         })
+    }
+
+    fn claim_listed(&self, now: Time, claim: &Claim<'_>) -> Result<Outcome, Error> {
+        let mut candidates = self.scratch.candidates.take();
+        let answer = self.claim_resolved(now, claim, &mut candidates);
+        self.scratch.candidates.replace(candidates);
+        answer
     }
 
     /// A ticket may have been served while the table settled.
@@ -77,7 +95,6 @@ impl<M: Memory> Table<M> {
         answer
     }
 
-    #[inline(always)]
     fn claim_by_holder(
         &self,
         now: Time,

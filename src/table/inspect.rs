@@ -222,10 +222,12 @@ impl<M: Memory> Table<M> {
         if index == 0 {
             return Vec::new();
         }
-        let ids =
-            self.leases_of(index).map(|lease| LeaseId(self.lease_record(lease).slot.id.get()));
-        let mut ids: Vec<LeaseId> = ids.collect();
-        ids.sort_unstable();
+        let mut ids = Vec::with_capacity(self.holder_record(index).holding.get() as usize);
+        ids.extend(
+            self.leases_of(index).map(|lease| LeaseId(self.lease_record(lease).slot.id.get())),
+        );
+        // The list begins with the youngest.
+        ids.reverse();
         ids
     }
 

@@ -58,7 +58,7 @@ impl Limits {
             resources: resources as usize + 1,
             holders: holders as usize,
             names: names as usize + 1,
-            buckets: names.next_power_of_two() as usize,
+            buckets: (names / 4).next_power_of_two() as usize,
             wants: (tickets + resources) as usize + 1,
             timers: (lease_records + ticket_records + NURSERY) as usize + 2,
             events: history.next_power_of_two() as usize,

@@ -39,7 +39,6 @@ mod verify;
 mod want;
 
 use std::cell::Cell as PlainCell;
-use std::sync::Arc;
 
 pub use deadlock::{Deadlock, Wait};
 pub use event::{Event, What};
@@ -71,7 +70,7 @@ pub struct Settings {
 /// The lease table over some memory.
 #[derive(Debug)]
 pub struct Table<M: Memory> {
-    memory: Arc<M>,
+    memory: M,
     /// Low bits of an id that name its record.
     id_bits: u32,
     index_mask: u64,
@@ -80,13 +79,14 @@ pub struct Table<M: Memory> {
     history: u32,
     /// More steps than any list has.
     longest: u32,
-    corrupt: PlainCell<bool>,
-    scratch: Scratch,
+    // What changes is behind pointers: so the compiler knows that the table itself does not.
+    corrupt: Box<PlainCell<bool>>,
+    scratch: Box<Scratch>,
 }
 
 impl<M: Memory> Table<M> {
     /// Works on memory that is zeroed, or that a table of the same limits has left.
-    pub fn new(memory: Arc<M>, settings: Settings) -> Self {
+    pub fn new(memory: M, settings: Settings) -> Self {
         let limits = settings.limits.clamped();
         let sizes = limits.sizes();
         let table = Table {
@@ -96,8 +96,8 @@ impl<M: Memory> Table<M> {
             ticket_limit: limits.tickets,
             history: limits.history,
             longest: sizes.names.max(sizes.holds).max(sizes.members) as u32,
-            corrupt: PlainCell::new(false),
-            scratch: Scratch::new(&sizes),
+            corrupt: Box::new(PlainCell::new(false)),
+            scratch: Box::new(Scratch::new(&sizes)),
             memory,
         };
         let header = table.header();
@@ -117,7 +117,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// The memory, for readers that do not take the lock.
-    pub fn memory(&self) -> &Arc<M> {
+    pub fn memory(&self) -> &M {
         &self.memory
     }
 

@@ -1,6 +1,5 @@
 //! Names are stored once and found by hash. A name knows the resource and the holder that bear it.
 
-use super::cell::Cell64;
 use super::memory::Memory;
 use super::types::{Error, MAX_NAME, Part};
 use super::{Name, Table};
@@ -27,10 +26,10 @@ fn word_at(text: &[u8], at: usize) -> u64 {
     }
 }
 
-/// A name as it is looked up: its hash, and its first piece in words.
+/// A name as it is looked up: its hash, and its first word, which is all of it for most names.
 struct Key<'a> {
     text: &'a [u8],
-    words: [u64; PIECE / 8],
+    first: u64,
     hash: u32,
 }
 
@@ -39,20 +38,16 @@ impl<'a> Key<'a> {
     fn new(name: &'a str) -> Self {
         const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
         let text = name.as_bytes();
-        let mut hash = (text.len() as u64).wrapping_mul(ODD);
-        let mut words = [0; PIECE / 8];
-        for (i, word) in words.iter_mut().enumerate() {
-            if 8 * i >= text.len() {
-                break;
-            }
-            *word = word_at(text, 8 * i);
-            hash = (hash.rotate_left(23) ^ *word).wrapping_mul(ODD);
-        }
-        for at in (PIECE..text.len()).step_by(8) {
-            hash = (hash.rotate_left(23) ^ word_at(text, at)).wrapping_mul(ODD);
+        let first = word_at(text, 0);
+        let mix = |hash: u64, word: u64| (hash.rotate_left(23) ^ word).wrapping_mul(ODD);
+        let mut hash = mix((text.len() as u64).wrapping_mul(ODD), first);
+        let mut at = 8;
+        while at < text.len() {
+            hash = mix(hash, word_at(text, at));
+            at += 8;
         }
         let hash = (hash >> 32) as u32 ^ (hash as u32).rotate_left(9);
-        Key { text, words, hash }
+        Key { text, first, hash }
     }
 }
 
@@ -99,19 +94,22 @@ impl<M: Memory> Table<M> {
     #[inline(always)]
     fn is_named(&self, record: &Name, key: &Key<'_>) -> bool {
         record.len.get() as usize == key.text.len()
-            && record.text.iter().zip(key.words).all(|(cell, word)| cell.get() == word)
-            && (key.text.len() <= PIECE || self.rest_is(record.more.get(), key.text))
+            && record.text[0].get() == key.first
+            && (key.text.len() <= 8 || self.rest_is(record, key.text))
     }
 
-    /// Does a long name go on like this after its first piece?
-    fn rest_is(&self, mut index: u32, text: &[u8]) -> bool {
-        for at in (PIECE..text.len()).step_by(PIECE) {
-            let record = self.name_record(index);
-            let same = |(i, cell): (usize, &Cell64)| cell.get() == word_at(text, at + 8 * i);
-            if !record.text.iter().enumerate().all(same) {
+    /// Does a name go on like this after its first word?
+    fn rest_is(&self, first: &Name, text: &[u8]) -> bool {
+        let (mut record, mut cell) = (first, 1);
+        for at in (8..text.len()).step_by(8) {
+            if cell == record.text.len() {
+                record = self.name_record(record.more.get());
+                cell = 0;
+            }
+            if record.text[cell].get() != word_at(text, at) {
                 return false;
             }
-            index = record.more.get();
+            cell += 1;
         }
         true
     }

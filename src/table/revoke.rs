@@ -9,6 +9,7 @@ use super::{Reason, Table};
 
 impl<M: Memory> Table<M> {
     /// Takes a lease away. `by` may be empty. See "Revocation" in `docs/rules.md`.
+    #[inline(always)]
     pub fn revoke(
         &self,
         now: Time,
@@ -31,7 +32,14 @@ impl<M: Memory> Table<M> {
         if !by.is_empty() && self.find_name(by) == 0 {
             self.room_for_name(by)?;
         }
-        let answer = self.take_away(index, now, reason, by, notice);
+        // Nothing but the end itself: no notice, nobody to name, no age to keep.
+        let plain = self.lease_record(index).flags.get() & flag::EXTRA == 0;
+        let answer = if plain && notice == 0 && by.is_empty() && reason != Reason::DeadlockVictim {
+            self.end_lease(index, now, reason);
+            Revoked::AtOnce
+        } else {
+            self.take_away(index, now, reason, by, notice)
+        };
         self.settle(now);
         self.leave(answer)
     }

@@ -99,7 +99,7 @@ impl<M: Memory> Table<M> {
 
     /// What became of a ticket; `None` if it is not remembered.
     pub fn ticket(&self, id: TicketId) -> Option<TicketState> {
-        ticket_state(&*self.memory, id)
+        ticket_state(&self.memory, id)
     }
 
     /// Puts a claim in line.
@@ -317,7 +317,7 @@ impl<M: Memory> Table<M> {
 
     /// Whoever waited for this ticket knows what became of it: it can be forgotten in its time.
     pub fn collect(&self, id: TicketId) {
-        collect_ticket(&*self.memory, id);
+        collect_ticket(&self.memory, id);
     }
 
     /// Withdraws a claim.

@@ -105,7 +105,8 @@ pub fn run_on_model(model: &mut Model, ids: &Ids, step: &Step) -> Result<Answer,
 static FOREIGN: LazyLock<ResourceId> = LazyLock::new(|| {
     let elsewhere = new_table(Settings::default());
     let ids = (0..60).map(|n| elsewhere.declare(0, &format!("elsewhere {n}"), 1, 0));
-    ids.last().expect("there are some").expect("there is room")
+    let ids: Vec<_> = ids.collect();
+    ids[ids.len() - 1].expect("there is room")
 });
 
 /// The real table with what is needed to talk to it in the model's numbers.

@@ -8,9 +8,9 @@ use crate::table::{Memory, Settings, Table};
 use crate::zeroed::ZeroedArray;
 
 /// The arrays of one table on the heap.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Heap {
-    header: Header,
+    header: Arc<Header>,
     index_mask: u64,
     names: ZeroedArray<Name>,
     buckets: ZeroedArray<Cell32>,
@@ -31,7 +31,7 @@ impl Heap {
     /// Empty arrays of the given lengths.
     pub fn new(sizes: &Sizes) -> Self {
         Heap {
-            header: Header::default(),
+            header: Arc::default(),
             index_mask: sizes.index_mask(),
             names: ZeroedArray::new(sizes.names),
             buckets: ZeroedArray::new(sizes.buckets),
@@ -88,5 +88,5 @@ arrays! {
 /// A table on fresh heap memory.
 pub fn new_table(settings: Settings) -> Table<Heap> {
     let sizes = settings.limits.sizes();
-    Table::new(Arc::new(Heap::new(&sizes)), settings)
+    Table::new(Heap::new(&sizes), settings)
 }

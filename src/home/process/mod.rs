@@ -28,7 +28,7 @@ pub use heap::{Heap, new_table};
 pub(crate) struct Home {
     /// For the keeper, which is started wherever somebody begins to wait.
     me: Weak<Home>,
-    memory: Arc<Heap>,
+    memory: Heap,
     clock: Clock,
     state: Mutex<State>,
     keeper_wakes: Condvar,
@@ -148,23 +148,23 @@ impl Home {
     /// The state of a lease, without the lock.
     #[inline(always)]
     pub fn state(&self, id: LeaseId) -> Option<LeaseState> {
-        table::lease_state(&*self.memory, id, || self.clock.now())
+        table::lease_state(&self.memory, id, || self.clock.now())
     }
 
     /// What became of a ticket, without the lock.
     pub fn ticket(&self, id: TicketId) -> Option<TicketState> {
-        table::ticket_state(&*self.memory, id)
+        table::ticket_state(&self.memory, id)
     }
 
     /// Whoever waited for the ticket knows what became of it.
     pub fn collect(&self, id: TicketId) {
-        table::collect_ticket(&*self.memory, id);
+        table::collect_ticket(&self.memory, id);
     }
 
     /// Renews a lease, without the lock where no rule but the simplest applies.
     #[inline(always)]
     pub fn renew(&self, id: LeaseId) -> Result<Time, Error> {
-        match table::renew_quickly(&*self.memory, id, self.clock.now()) {
+        match table::renew_quickly(&self.memory, id, self.clock.now()) {
             Some(end) => Ok(end),
             None => self.run(|table, now| table.renew(now, id, None)),
         }
@@ -173,7 +173,7 @@ impl Home {
     /// How many leases are held, without the lock unless one has run out since the table was last used.
     #[inline(always)]
     pub fn held(&self) -> u32 {
-        let (held, next_due) = table::held_and_due(&*self.memory);
+        let (held, next_due) = table::held_and_due(&self.memory);
         if next_due == FOREVER || self.clock.now() < next_due {
             return held;
         }
@@ -190,7 +190,7 @@ impl Home {
             Clock::Ticks(count) => count.fetch_add(1, Ordering::AcqRel) + 1,
             Clock::Real => self.clock.now(),
         };
-        if now >= table::held_and_due(&*self.memory).1 {
+        if now >= table::held_and_due(&self.memory).1 {
             self.run(|table, now| {
                 let _ = table.advance(now);
             });
