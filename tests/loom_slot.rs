@@ -151,10 +151,10 @@ fn told_over_stays_over() {
         let memory = table.memory().clone();
         let id = lease(&table, 0, 10);
         let reader = thread::spawn(move || {
-            let first = trit(lease_state(&*memory, id, || 10));
-            (first, trit(lease_state(&*memory, id, || 12)))
+            let first = trit(lease_state(&memory, id, || 10));
+            (first, trit(lease_state(&memory, id, || 12)))
         });
-        let renewed = renew_quickly(&**table.memory(), id, 7);
+        let renewed = renew_quickly(table.memory(), id, 7);
         let seen = reader.join().unwrap();
         if renewed.is_none() {
             // The table is asked next, by a clock that is still behind: it knows better.
