@@ -11,6 +11,9 @@ use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, ResourceId, Take}
 /// [`wait_for`](Self::wait_for), [`enqueue`](Self::enqueue) or `.await`.
 ///
 /// Unless told otherwise: one slot of one of the resources, without end, priority 0.
+///
+/// Claims of one holder are taken to be one line of work: a holder that waits while it holds something may be part of a deadlock.
+/// Give each independent job a name of its own.
 #[derive(Debug, Clone, Copy)]
 #[must_use = "a claim asks for nothing until it is tried, waited for, queued or awaited"]
 pub struct ClaimBuilder<'a> {

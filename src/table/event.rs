@@ -18,6 +18,7 @@ pub struct Event {
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum What {
     /// A claim became a lease, after waiting in line if there is a ticket.
     Granted {

@@ -7,6 +7,7 @@
 /// The family a [`Reason`] belongs to; it tells the holder what to do next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u16)]
+#[non_exhaustive]
 pub enum ReasonClass {
     /// Somebody else needed it more. Try again.
     Contention = 1,
@@ -29,6 +30,7 @@ macro_rules! reasons {
         /// Why a lease ended or a claim was refused.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u16)]
+        #[non_exhaustive]
         pub enum Reason { $($(#[$doc])* $name = $code,)* }
 
         impl Reason {

@@ -199,6 +199,7 @@ pub enum DeadlockPolicy {
 
 /// Which part of a table is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Part {
     /// Held leases.
     Leases,

@@ -134,6 +134,7 @@ impl Pair {
                 *ticket = self.real.ticket(ticket.0)
             }
             What::Health { .. } => {}
+            unknown => panic!("the model does not know {unknown:?}"),
         }
         event
     }

@@ -61,6 +61,7 @@ impl Tally {
             What::Queued { .. } => "queued".to_string(),
             What::Refused { reason, .. } => format!("refused {reason}"),
             What::Health { .. } => "health changed".to_string(),
+            unknown => panic!("the model does not know {unknown:?}"),
         };
         self.add(what, 1);
     }
