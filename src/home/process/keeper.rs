@@ -20,6 +20,7 @@ impl Home {
             let thread = std::thread::Builder::new().name("ternlease-keeper".into());
             thread.spawn(move || while home.keep() {}).is_ok()
         });
+        self.keeper_refused.store(!started, Ordering::Release);
         if !started {
             self.state.lock().keeper_until = None;
         }

@@ -7,7 +7,7 @@
 mod heap;
 mod keeper;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -32,6 +32,7 @@ pub(crate) struct Home {
     clock: Clock,
     state: Mutex<State>,
     keeper_wakes: Condvar,
+    keeper_refused: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -65,6 +66,7 @@ impl Home {
             clock,
             state: Mutex::new(state),
             keeper_wakes: Condvar::new(),
+            keeper_refused: AtomicBool::new(false),
         })
     }
 
@@ -142,7 +144,7 @@ impl Home {
 
     /// Does nobody look at the clock for those who wait? So it is if the system refused to start a keeper.
     pub fn must_look_at_clock(&self) -> bool {
-        self.clock.is_real() && self.state.lock().keeper_until.is_none()
+        self.keeper_refused.load(Ordering::Acquire)
     }
 
     /// The state of a lease, without the lock.
