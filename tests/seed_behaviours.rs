@@ -82,9 +82,9 @@ fn unknown_is_unknown() {
 fn deadlock_detection() {
     let leases = LeaseManager::new();
     acquire(&leases, "B", "A", 10);
-    assert!(leases.find_deadlocks().is_empty());
+    assert!(leases.find_deadlocks().unwrap().is_empty());
     acquire(&leases, "A", "B", 10);
-    assert_eq!(leases.find_deadlocks().len(), 1);
+    assert_eq!(leases.find_deadlocks().unwrap().len(), 1);
 }
 
 /// There only pairs were found.
@@ -95,7 +95,7 @@ fn deadlocks_of_any_length() {
     for (i, holder) in names.iter().enumerate() {
         acquire(&leases, names[(i + 1) % names.len()], holder, 10);
     }
-    let deadlocks = leases.find_deadlocks();
+    let deadlocks = leases.find_deadlocks().unwrap();
     assert_eq!(deadlocks.len(), 1);
     assert_eq!(deadlocks[0].cycle.len(), 5);
     assert_eq!(deadlocks[0].stuck, names);

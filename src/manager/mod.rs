@@ -252,16 +252,16 @@ impl LeaseManager {
     /// // A holds "B" and, by its name, is taken to want "A"; and the other way round.
     /// leases.acquire("B", "A", 10)?;
     /// leases.acquire("A", "B", 10)?;
-    /// let deadlocks = leases.find_deadlocks();
+    /// let deadlocks = leases.find_deadlocks()?;
     /// assert_eq!(deadlocks.len(), 1);
     /// assert_eq!(deadlocks[0].stuck, ["A", "B"]);
     ///
     /// leases.revoke(deadlocks[0].victim)?;
-    /// assert!(leases.find_deadlocks().is_empty());
+    /// assert!(leases.find_deadlocks()?.is_empty());
     /// # Ok::<(), ternlease::Error>(())
     /// ```
-    pub fn find_deadlocks(&self) -> Vec<Deadlock> {
-        self.home().run(|table, now| table.find_deadlocks(now)).unwrap_or_default()
+    pub fn find_deadlocks(&self) -> Result<Vec<Deadlock>, Error> {
+        self.home().run(|table, now| table.find_deadlocks(now))
     }
 
     /// Declares that a holder cannot go on without a resource, without claiming it.
