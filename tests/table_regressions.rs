@@ -1,5 +1,8 @@
 //! What the second implementation of `docs/rules.md` once found wrong, each by the shortest way to it.
 
+mod common;
+
+use common::{granted, lease_of, waiting};
 use ternlease::home::process::{Heap, new_table};
 use ternlease::table::*;
 
@@ -15,27 +18,6 @@ fn plain() -> Table<Heap> {
 /// One slot of the first of these that fits, for ever, however long it takes.
 fn patient<'a>(holder: &'a str, candidates: &'a [&'a str]) -> Claim<'a> {
     Claim { wait: FOREVER, ..Claim::one(holder, candidates) }
-}
-
-fn granted(outcome: Result<Outcome, Error>) -> LeaseId {
-    match outcome {
-        Ok(Outcome::Granted(id)) => id,
-        other => panic!("not granted: {other:?}"),
-    }
-}
-
-fn waiting(outcome: Result<Outcome, Error>) -> TicketId {
-    match outcome {
-        Ok(Outcome::Waiting(id)) => id,
-        other => panic!("not waiting: {other:?}"),
-    }
-}
-
-fn lease_of(t: &Table<Heap>, ticket: TicketId) -> LeaseId {
-    match t.ticket(ticket) {
-        Some(TicketState::Granted(id)) => id,
-        other => panic!("not granted: {other:?}"),
-    }
 }
 
 fn end_and_reason(t: &Table<Heap>, lease: LeaseId) -> (Time, Option<Reason>) {

@@ -1,24 +1,13 @@
 //! The rules of `docs/rules.md`, each by an example.
 
+mod common;
+
+use common::{granted, lease_of, waiting};
 use ternlease::home::process::{Heap, new_table};
 use ternlease::table::*;
 
 fn table() -> Table<Heap> {
     new_table(Settings::default())
-}
-
-fn granted(outcome: Result<Outcome, Error>) -> LeaseId {
-    match outcome {
-        Ok(Outcome::Granted(id)) => id,
-        other => panic!("not granted: {other:?}"),
-    }
-}
-
-fn waiting(outcome: Result<Outcome, Error>) -> TicketId {
-    match outcome {
-        Ok(Outcome::Waiting(id)) => id,
-        other => panic!("not waiting: {other:?}"),
-    }
 }
 
 #[test]
@@ -45,13 +34,6 @@ fn a_second_claim_waits_and_gets_what_a_release_frees() {
     assert!(second > first);
     assert_eq!(t.held_by("b"), [second]);
     t.verify().unwrap();
-}
-
-fn lease_of(t: &Table<Heap>, ticket: TicketId) -> LeaseId {
-    match t.ticket(ticket) {
-        Some(TicketState::Granted(id)) => id,
-        other => panic!("not granted: {other:?}"),
-    }
 }
 
 fn patient<'a>(holder: &'a str, candidates: &'a [&'a str], count: u32) -> Claim<'a> {

@@ -3,8 +3,8 @@
 //! A table is read by threads (and, in the host home, processes) that do not hold
 //! its lock, so every cell is atomic. All loads acquire and all stores release:
 //! that is free on x86-64, cheap elsewhere, and makes the argument for the
-//! lock-free readers (`slot.rs`) short. Only [`super::memory::Memory`] can store, so that a
-//! home sees each change before it happens.
+//! lock-free readers (`slot.rs`) short. Commands store only through [`super::memory::Memory`], so that a
+//! home sees each change before it happens; besides them only `slot.rs` changes a word, by compare-and-swap and without the lock.
 
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};

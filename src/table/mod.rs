@@ -37,6 +37,7 @@ mod timers;
 mod types;
 mod verify;
 mod want;
+mod worker;
 
 use std::cell::Cell as PlainCell;
 

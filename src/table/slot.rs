@@ -28,7 +28,8 @@
 //! reaching a *later* lease in the same slot by the generation: it would have to sleep between its load and its swap while 2048 leases pass
 //! through this one slot and the last of them has, to the unit, the same end. History makes each pass take `history` grants.
 //!
-//! `tests/loom_slot.rs` runs these operations through every interleaving.
+//! `tests/loom_slot.rs` runs these operations against commands of the real table through the interleavings that loom finds, and
+//! checks that the telling ones are among them.
 
 use super::cell::Cell64;
 use super::types::{FOREVER, LeaseState, Time};
