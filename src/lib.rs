@@ -19,6 +19,10 @@
 //! * [`table`] is the pure state machine behind it; `docs/rules.md` says exactly what it decides.
 #![deny(unsafe_code)]
 
+// The boundary to C takes raw pointers; each of its files says why what it does with them is right.
+#[cfg(feature = "capi")]
+#[allow(unsafe_code)]
+pub mod ffi;
 pub mod home;
 pub mod manager;
 #[forbid(unsafe_code)]
@@ -27,11 +31,13 @@ pub mod table;
 #[allow(unsafe_code)]
 mod zeroed;
 
-pub use manager::{ClaimBuilder, LeaseManager, OpenError, Options, Span, Ticket, TimeKind};
+pub use manager::{
+    ClaimBuilder, EventReader, LeaseManager, Notice, OpenError, Options, Span, Ticket, TimeKind,
+};
 pub use table::{
-    Deadlock, DeadlockPolicy, Error, Event, FOREVER, Health, LeaseId, LeaseInfo, LeaseState,
-    Limits, Part, Reason, ReasonClass, ResourceId, ResourceInfo, Revoked, Take, Taken, TicketId,
-    TicketInfo, TicketState, Time, Wait, What,
+    Cancelled, Deadlock, DeadlockPolicy, Error, Event, FOREVER, Health, LeaseId, LeaseInfo,
+    LeaseState, Limits, Outcome, Part, Reason, ReasonClass, ResourceId, ResourceInfo, Revoked,
+    Take, Taken, TicketId, TicketInfo, TicketState, Time, Wait, What,
 };
 
 /// The code in README and docs runs as documentation tests.

@@ -60,7 +60,7 @@ fn episode(seed: u64, limits: Limits) {
                 let (id, _) = waiting.swap_remove(random.below(waiting.len() as u64) as usize);
                 match table.cancel(now, id).expect("nobody has collected it") {
                     Cancelled::WasGranted(lease) => table.release(now, lease).unwrap(),
-                    Cancelled::Left | Cancelled::WasRefused(_) => {}
+                    Cancelled::Left | Cancelled::WasRefused(_) | Cancelled::WasCollected(_) => {}
                 }
             }
             _ if !held.is_empty() => {

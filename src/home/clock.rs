@@ -10,6 +10,8 @@ use crate::table::{Error, FOREVER, Time};
 pub enum Span {
     /// So many ticks.
     Ticks(u64),
+    /// So many units of the manager's own clock, whichever it is: ticks or microseconds.
+    Units(u64),
     /// So much real time; a fraction of a microsecond counts as a whole one.
     Real(Duration),
     /// Without end, by any clock.
@@ -57,6 +59,7 @@ impl Clock {
     #[inline(always)]
     pub fn measure(&self, span: Span) -> Result<Time, Error> {
         match (span, self) {
+            (Span::Units(units), _) => Ok(units),
             (Span::Ticks(ticks), Clock::Ticks(_)) => Ok(ticks),
             (Span::Real(duration), Clock::Real) => {
                 let micros = duration.as_nanos().div_ceil(1000);

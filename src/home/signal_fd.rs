@@ -1,4 +1,4 @@
-//! A file descriptor that becomes readable when a ticket is decided: for event loops that know only descriptors.
+//! A file descriptor that becomes readable when something happens: for event loops that know only descriptors.
 #![allow(unsafe_code)]
 
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -15,6 +15,13 @@ impl Wake for MakeReadable {
         // SAFETY: the descriptor is open, the bytes are valid. An eventfd takes all eight or, if it is readable already, none.
         unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
     }
+}
+
+/// Makes the descriptor unreadable again.
+pub(crate) fn clear(fd: &OwnedFd) {
+    let mut count = [0u8; 8];
+    // SAFETY: the descriptor is open and the bytes are a valid place. An eventfd gives all eight or, if it is not readable, none.
+    unsafe { libc::read(fd.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
 }
 
 /// A descriptor, and a waker that makes it readable.

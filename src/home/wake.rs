@@ -49,7 +49,7 @@ struct Slot {
 }
 
 impl Wakers {
-    /// Calls `waker` when the ticket in this place is decided; the waker that it replaces, to be dropped without the lock.
+    /// Calls `waker` when the ticket in this place is decided; the waker that is not needed, to be dropped without the lock.
     pub fn add(&mut self, place: usize, role: Role, waker: Waker) -> Option<Waker> {
         if self.0.len() <= place {
             self.0.resize_with(place + 1, Slot::default);
@@ -57,11 +57,21 @@ impl Wakers {
         let slot = &mut self.0[place];
         match role {
             Role::Owner => slot.owner.replace(waker),
+            // One who asks again and again is still to be told once.
+            Role::Watcher if slot.watchers.iter().any(|other| other.will_wake(&waker)) => {
+                Some(waker)
+            }
             Role::Watcher => {
                 slot.watchers.push(waker);
                 None
             }
         }
+    }
+
+    /// Takes the wakers of all tickets.
+    #[cfg(feature = "capi")]
+    pub fn take_all(&mut self, woken: &mut Woken) {
+        (0..self.0.len()).for_each(|place| self.take(place, woken));
     }
 
     /// Takes the wakers of the ticket in this place.
@@ -70,6 +80,54 @@ impl Wakers {
             slot.owner.take().into_iter().for_each(|waker| woken.push(waker));
             slot.watchers.drain(..).for_each(|waker| woken.push(waker));
         }
+    }
+}
+
+/// Names one who listens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Listener(u64);
+
+/// The wakers of those who want to know of every event. They are this library's own, so that they may be cloned under the lock.
+#[derive(Debug, Default)]
+pub(crate) struct Listeners {
+    all: Vec<(Listener, Waker)>,
+    added: u64,
+    /// The number of the last event that they were told of.
+    told: u64,
+}
+
+impl Listeners {
+    #[inline(always)]
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Calls `waker` for events after number `last`.
+    pub fn add(&mut self, last: u64, waker: Waker) -> Listener {
+        if self.all.is_empty() {
+            self.told = last;
+        }
+        self.added += 1;
+        let listener = Listener(self.added);
+        self.all.push((listener, waker));
+        listener
+    }
+
+    pub fn remove(&mut self, listener: Listener) -> Option<Waker> {
+        let at = self.all.iter().position(|(other, _)| *other == listener)?;
+        Some(self.all.swap_remove(at).1)
+    }
+
+    /// Those who have to be told that there are events up to number `last`.
+    pub fn take(&mut self, last: u64, woken: &mut Woken) {
+        if !self.all.is_empty() && self.told != last {
+            self.told = last;
+            self.take_all(woken);
+        }
+    }
+
+    pub fn take_all(&self, woken: &mut Woken) {
+        self.all.iter().for_each(|(_, waker)| woken.push(waker.clone()));
     }
 }
 

@@ -139,6 +139,13 @@ impl<'a> ClaimBuilder<'a> {
         })
     }
 
+    /// As [`enqueue`](Self::enqueue), for those who cannot keep a [`Ticket`]: what becomes of the claim is asked by its id, and
+    /// nobody withdraws it but [`LeaseManager::cancel_ticket`].
+    #[inline]
+    pub fn submit(self) -> Result<Outcome, Error> {
+        self.ask()
+    }
+
     #[inline(always)]
     fn ask(&self) -> Result<Outcome, Error> {
         let home = self.manager.home();

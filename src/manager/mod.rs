@@ -1,20 +1,25 @@
 //! [`LeaseManager`]: leases on named resources.
 
 mod claim;
+mod events;
+mod metrics;
 mod options;
 mod ticket;
+mod watch;
 
 use std::sync::Arc;
 
 pub use crate::home::clock::Span;
 pub use claim::{ClaimBuilder, Claiming};
+pub use events::EventReader;
 pub use options::{OpenError, Options, TimeKind};
 pub use ticket::Ticket;
+pub use watch::Notice;
 
 use crate::home::process::Home;
 use crate::table::{
     Claim, Deadlock, Error, Event, Health, LeaseId, LeaseInfo, LeaseState, Outcome, Reason,
-    ResourceId, ResourceInfo, Revoked, Settings, Take, TicketInfo, Time,
+    ResourceId, ResourceInfo, Revoked, Settings, Take, TicketId, TicketInfo, Time,
 };
 
 /// Leases on named resources: who may use what, until when, and why not.
@@ -50,11 +55,13 @@ struct Shared {
     home: Arc<Home>,
     /// `acquire` takes shared leases: any number of holders on a name.
     open_house: bool,
+    watches: watch::Watches,
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
         self.home.close();
+        self.watches.close();
     }
 }
 
@@ -89,7 +96,17 @@ impl LeaseManager {
 
     /// Opens the table that a URL names: `process:` is a table of its own in this process, with a real clock.
     pub fn open(url: &str) -> Result<Self, OpenError> {
-        options::parse(url).map(Self::with)
+        Self::open_with(url, Options::real())
+    }
+
+    /// Opens the table that a URL names. If that makes a new one, it is made as the options say.
+    pub fn open_with(url: &str, options: Options) -> Result<Self, OpenError> {
+        options::check_url(url)?;
+        if !crate::home::process::memory_can_be_had(options.limits) {
+            let problem = "the system does not give so much memory; choose smaller limits";
+            return Err(OpenError::new(url, problem, libc::ENOMEM));
+        }
+        Ok(Self::with(options))
     }
 
     /// A table of its own in this process, made to measure.
@@ -102,7 +119,11 @@ impl LeaseManager {
             deadlocks: options.deadlocks,
         };
         let home = Home::new(settings, real);
-        let shared = Shared { home: home.clone(), open_house: options.open_house };
+        let shared = Shared {
+            home: home.clone(),
+            open_house: options.open_house,
+            watches: watch::Watches::default(),
+        };
         LeaseManager { home, shared: Arc::new(shared) }
     }
 
@@ -310,6 +331,11 @@ impl LeaseManager {
         self.look(|table| table.tickets())
     }
 
+    /// Everything about a ticket that waits.
+    pub fn ticket(&self, id: TicketId) -> Option<TicketInfo> {
+        self.look(|table| table.waiting_ticket(id))
+    }
+
     /// What there is of a resource, and what is taken.
     pub fn resource(&self, name: &str) -> Option<ResourceInfo> {
         self.look(|table| table.resource(name))
@@ -336,6 +362,18 @@ impl LeaseManager {
             let missed = table.events_since(cursor, &mut events);
             (events, missed)
         })
+    }
+
+    /// For the test of that.
+    #[cfg(feature = "capi-test")]
+    pub(crate) fn panic_in_a_command(&self) -> ! {
+        self.look(|_| panic!("on purpose, for a test"))
+    }
+
+    /// A call was cut short by a panic: nobody can trust this manager any more, and nobody waits for it in vain.
+    #[cfg(feature = "capi")]
+    pub(crate) fn abandon(&self) {
+        self.home().abandon();
     }
 
     /// Looks at the table as it is now.

@@ -3,9 +3,10 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{LeaseManager, Shared};
+use crate::home::process::Home;
 use crate::home::wake::{self, Role};
 use crate::table::{Cancelled, Error, LeaseId, Reason, TicketId, TicketState};
 
@@ -73,12 +74,7 @@ impl Ticket {
 
     /// Its place in line, from 1; `None` once it is decided.
     pub fn place(&self) -> Option<u32> {
-        let id = self.id()?;
-        self.shared.home.run(|table, now| {
-            // Fails only for a time beyond all times, and then looking is still right.
-            let _ = table.advance(now);
-            table.place(id)
-        })
+        place(&self.shared.home, self.id()?)
     }
 
     /// Calls `waker` once the ticket is decided, each waker that was given; what it is now.
@@ -105,21 +101,12 @@ impl Ticket {
 
     /// Blocks the thread until the ticket is decided.
     pub fn wait(mut self) -> Result<LeaseId, Error> {
-        let mut state = self.state();
-        if state == TicketState::Waiting {
-            let waker = wake::this_thread();
-            state = self.watch_as(Role::Owner, &waker);
-            // Others may unpark this thread for reasons of their own.
-            while state == TicketState::Waiting {
-                if self.shared.home.must_look_at_clock() {
-                    std::thread::park_timeout(LOOK);
-                    let _ = self.place();
-                } else {
-                    std::thread::park();
-                }
-                state = self.state();
+        let state = match self.kind {
+            Kind::Queued(id) => {
+                wait_until(&self.shared.home, id, Role::Owner, None)?.unwrap_or(FORGOTTEN)
             }
-        }
+            _ => self.state(),
+        };
         self.collect(state)
     }
 
@@ -141,6 +128,100 @@ const LOOK: Duration = Duration::from_millis(10);
 
 /// What a ticket is whose lease was collected already.
 const FORGOTTEN: TicketState = TicketState::Refused(Reason::Cancelled);
+
+fn place(home: &Home, id: TicketId) -> Option<u32> {
+    home.run(|table, now| {
+        // Fails only for a time beyond all times, and then looking is still right.
+        let _ = table.advance(now);
+        table.place(id)
+    })
+}
+
+/// Blocks the thread until the ticket is decided or the time has come; what it is then.
+fn wait_until(
+    home: &Home,
+    id: TicketId,
+    role: Role,
+    until: Option<Instant>,
+) -> Result<Option<TicketState>, Error> {
+    let mut state = home.ticket(id);
+    if state == Some(TicketState::Waiting) && until.is_none_or(|until| Instant::now() < until) {
+        state = home.watch(id, role, &wake::this_thread());
+        // Others may unpark this thread for reasons of their own.
+        while state == Some(TicketState::Waiting) {
+            if home.is_abandoned() {
+                return Err(Error::Corrupt);
+            }
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if left == Some(Duration::ZERO) {
+                break;
+            }
+            if home.must_look_at_clock() {
+                std::thread::park_timeout(left.unwrap_or(LOOK).min(LOOK));
+                place(home, id);
+            } else {
+                match left {
+                    Some(left) => std::thread::park_timeout(left),
+                    None => std::thread::park(),
+                }
+            }
+            state = home.ticket(id);
+        }
+    }
+    Ok(state)
+}
+
+/// Tickets by their ids, for those who cannot keep a [`Ticket`]: what
+/// [`ClaimBuilder::submit`](super::ClaimBuilder::submit) put in line and nobody withdraws by itself.
+impl LeaseManager {
+    /// What became of a ticket; `None` if it is not remembered. Does not take the lock.
+    #[inline]
+    pub fn ticket_state(&self, id: TicketId) -> Option<TicketState> {
+        self.home().ticket(id)
+    }
+
+    /// Blocks the thread until the ticket is decided, or for so long; what it is then. Once that is not
+    /// [`TicketState::Waiting`], the lease is the caller's, and the ticket can be forgotten in its time.
+    pub fn wait_for_ticket(
+        &self,
+        id: TicketId,
+        timeout: Option<Duration>,
+    ) -> Result<TicketState, Error> {
+        // A time beyond all times is no limit.
+        let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let state = wait_until(self.home(), id, Role::Watcher, until)?;
+        self.home().collect(id);
+        state.ok_or(Error::UnknownTicket)
+    }
+
+    /// Withdraws a claim. A lease that it was granted is given back, unless
+    /// [`wait_for_ticket`](Self::wait_for_ticket) has told of it.
+    pub fn cancel_ticket(&self, id: TicketId) -> Result<Cancelled, Error> {
+        let found = self.home().run(|table, now| table.cancel(now, id))?;
+        if let Cancelled::WasGranted(lease) = found {
+            // It may have ended already: then there is nothing to give back.
+            let _ = self.home().run(|table, now| table.release(now, lease));
+        }
+        Ok(found)
+    }
+
+    /// The place of a ticket in line, from 1; `None` once it is decided.
+    pub fn ticket_place(&self, id: TicketId) -> Option<u32> {
+        place(self.home(), id)
+    }
+
+    /// A file descriptor that becomes readable once the ticket is decided.
+    #[cfg(target_os = "linux")]
+    pub fn ticket_fd(&self, id: TicketId) -> Result<std::os::fd::OwnedFd, Error> {
+        let (fd, waker) = crate::home::signal_fd::signal_fd()?;
+        match self.home().watch(id, Role::Watcher, &waker) {
+            None => return Err(Error::UnknownTicket),
+            Some(TicketState::Waiting) => {}
+            Some(_) => waker.wake(),
+        }
+        Ok(fd)
+    }
+}
 
 impl Future for Ticket {
     type Output = Result<LeaseId, Error>;

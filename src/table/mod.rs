@@ -221,8 +221,9 @@ impl<M: Memory> Table<M> {
         &array[0]
     }
 
+    /// From now on every command is [`Error::Corrupt`].
     #[cold]
-    fn mark_corrupt(&self) {
+    pub(crate) fn mark_corrupt(&self) {
         self.corrupt.set(true);
     }
 }

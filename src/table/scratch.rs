@@ -142,6 +142,17 @@ impl Scratch {
         }
     }
 
+    /// How much memory [`Self::new`] asks for.
+    pub fn bytes(sizes: &Sizes) -> usize {
+        let index = size_of::<u32>();
+        sizes.resources * (size_of::<ResourceNotes>() + 2 * index)
+            + sizes.holders * (size_of::<WorkerNotes>() + index)
+            + sizes.tickets * (size_of::<TicketNotes>() + index)
+            + sizes.leases * (size_of::<LeaseNotes>() + 2 * index)
+            + sizes.wants * size_of::<WantNotes>()
+            + sizes.lines * (size_of::<Cell<bool>>() + index)
+    }
+
     /// A new pass: all notes of earlier ones are void.
     pub fn begin_pass(&self) -> u64 {
         let pass = self.pass.get() + 1;

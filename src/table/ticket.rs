@@ -324,7 +324,11 @@ impl<M: Memory> Table<M> {
     pub fn cancel(&self, now: Time, id: TicketId) -> Result<Cancelled, Error> {
         self.enter(now)?;
         let index = self.known_ticket(id)?;
-        match decode(self.ticket_record(index).result.get()) {
+        let record = self.ticket_record(index);
+        match decode(record.result.get()) {
+            TicketState::Granted(lease) if record.collected.get() != 0 => {
+                self.leave(Cancelled::WasCollected(lease))
+            }
             TicketState::Granted(lease) => {
                 self.collect(id);
                 self.leave(Cancelled::WasGranted(lease))

@@ -181,8 +181,10 @@ pub enum Revoked {
 pub enum Cancelled {
     /// It left the line.
     Left,
-    /// Too late: it had been granted. The lease is still held.
+    /// Too late: it had been granted, and nobody had been told. The lease is still held.
     WasGranted(LeaseId),
+    /// Too late: it had been granted, and the lease belongs to whoever was told.
+    WasCollected(LeaseId),
     /// Too late: it had been refused.
     WasRefused(Reason),
 }
@@ -273,6 +275,8 @@ pub enum Error {
     WrongClock,
     /// The system would not give what is needed: an error number of the operating system.
     System(i32),
+    /// The manager is gone.
+    Closed,
 }
 
 impl fmt::Display for Error {
@@ -315,6 +319,7 @@ impl fmt::Display for Error {
             Error::WrongClock => {
                 "give ticks to a manager that counts ticks, durations to any other"
             }
+            Error::Closed => "the manager was closed",
             Error::System(number) => {
                 let cause = std::io::Error::from_raw_os_error(*number);
                 return write!(f, "the system refused: {cause}");

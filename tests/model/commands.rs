@@ -126,7 +126,10 @@ impl Model {
         })?;
         Ok(match outcome {
             Outcome::Waiting(ticket) => match self.ticket(ticket.0) {
-                Some(TicketState::Granted(lease)) => Outcome::Granted(lease),
+                Some(TicketState::Granted(lease)) => {
+                    self.collected.insert(ticket.0);
+                    Outcome::Granted(lease)
+                }
                 _ => outcome,
             },
             Outcome::Granted(_) => outcome,
@@ -236,7 +239,10 @@ impl Model {
     pub fn cancel(&mut self, now: Time, id: u64) -> Result<Cancelled, Error> {
         self.command(now, |model| match model.ticket(id) {
             None => Err(Error::UnknownTicket),
-            Some(TicketState::Granted(lease)) => Ok(Cancelled::WasGranted(lease)),
+            Some(TicketState::Granted(lease)) => Ok(match model.collected.insert(id) {
+                true => Cancelled::WasGranted(lease),
+                false => Cancelled::WasCollected(lease),
+            }),
             Some(TicketState::Refused(reason)) => Ok(Cancelled::WasRefused(reason)),
             Some(TicketState::Waiting) => {
                 model.refuse(id, now, Reason::Cancelled);

@@ -150,6 +150,9 @@ impl Pair {
             Answer::Cancelled(Cancelled::WasGranted(lease)) => {
                 Answer::Cancelled(Cancelled::WasGranted(self.lease(lease)))
             }
+            Answer::Cancelled(Cancelled::WasCollected(lease)) => {
+                Answer::Cancelled(Cancelled::WasCollected(self.lease(lease)))
+            }
             Answer::Deadlocks(found) => Answer::Deadlocks(
                 found.into_iter().map(|deadlock| self.translate_deadlock(deadlock)).collect(),
             ),

@@ -130,6 +130,8 @@ pub struct Model {
     pub ended: BTreeMap<u64, Lease>,
     pub waiting: BTreeMap<u64, Ticket>,
     decided: BTreeMap<u64, TicketState>,
+    /// Granted tickets whose lease somebody was told of.
+    collected: BTreeSet<u64>,
     /// The waiting tickets as they stood in line when priorities were last brought up to date.
     line_before: Vec<u64>,
     /// Oldest first.
@@ -158,6 +160,7 @@ impl Model {
             ended: BTreeMap::new(),
             waiting: BTreeMap::new(),
             decided: BTreeMap::new(),
+            collected: BTreeSet::new(),
             line_before: Vec::new(),
             wants: Vec::new(),
             credits: BTreeMap::new(),

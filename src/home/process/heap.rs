@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use crate::table::cell::Cell32;
 use crate::table::layout::*;
-use crate::table::{Memory, Settings, Table};
+use crate::table::scratch::Scratch;
+use crate::table::{Limits, Memory, Settings, Table};
 use crate::zeroed::ZeroedArray;
 
 /// The arrays of one table on the heap.
@@ -83,6 +84,30 @@ arrays! {
     wants: Want,
     timers: Timer,
     events: EventRecord,
+}
+
+/// Would the system give the memory for a table of these limits? Asked before one is made, as running out of memory in the middle
+/// ends the program.
+pub(crate) fn memory_can_be_had(limits: Limits) -> bool {
+    let sizes = limits.sizes();
+    let bytes = sizes.names * size_of::<Name>()
+        + sizes.buckets * size_of::<Cell32>()
+        + sizes.resources * size_of::<Resource>()
+        + sizes.holders * size_of::<Holder>()
+        + sizes.leases * (size_of::<Lease>() + size_of::<LeaseExtra>())
+        + sizes.holds * size_of::<Hold>()
+        + sizes.tickets * size_of::<Ticket>()
+        + sizes.lines * size_of::<Line>()
+        + sizes.members * size_of::<Member>()
+        + sizes.wants * size_of::<Want>()
+        + sizes.timers * size_of::<Timer>()
+        + sizes.events * size_of::<EventRecord>()
+        + Scratch::bytes(&sizes);
+    let mut block: Vec<u8> = Vec::new();
+    let given = block.try_reserve_exact(bytes).is_ok();
+    // Or the compiler would leave the question out.
+    std::hint::black_box(&block);
+    given
 }
 
 /// A table on fresh heap memory.

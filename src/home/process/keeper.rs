@@ -1,10 +1,10 @@
-//! The keeper: a thread that lets time pass while somebody waits. A release serves the line by itself, but the end of a lease or of a
-//! wait needs somebody who looks at the clock. The thread starts with the first ticket and ends with its home.
+//! The keeper: a thread that lets time pass while somebody waits or listens. A release serves the line by itself, but the end of a
+//! lease or of a wait needs somebody who looks at the clock. The thread starts with the first ticket or listener and ends with its home.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::{Home, LAST_ID};
+use super::{Home, LAST_ID, Woken};
 use crate::table::FOREVER;
 
 /// The longest sleep. Timed sleeps do not count the time that the machine sleeps; this bounds how late that makes the keeper.
@@ -35,7 +35,7 @@ impl Home {
         if state.closing {
             return false;
         }
-        let due = if state.table.waiting() == 0 { FOREVER } else { state.table.next_due() };
+        let due = if state.anybody_waits() { state.table.next_due() } else { FOREVER };
         state.keeper_until = Some(due);
         if due == FOREVER {
             self.keeper_wakes.wait(&mut state);
@@ -52,7 +52,10 @@ impl Home {
         let mut state = self.state.lock();
         state.closing = true;
         LAST_ID.fetch_max(state.table.last_id(), Ordering::AcqRel);
+        let mut woken = Woken::default();
+        state.listeners.take_all(&mut woken);
         drop(state);
         self.keeper_wakes.notify_all();
+        woken.wake();
     }
 }

@@ -15,12 +15,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::clock::Clock;
-use super::wake::{Role, Wakers, Woken};
+use super::wake::{Listener, Listeners, Role, Wakers, Woken};
 use crate::table::{
     self, Error, FOREVER, LeaseId, LeaseState, Settings, Table, TicketId, TicketState, Time,
     first_sequence,
 };
 
+pub(crate) use heap::memory_can_be_had;
 pub use heap::{Heap, new_table};
 
 /// A table with its lock, its clock and its waiters.
@@ -33,15 +34,24 @@ pub(crate) struct Home {
     state: Mutex<State>,
     keeper_wakes: Condvar,
     keeper_refused: AtomicBool,
+    abandoned: AtomicBool,
 }
 
 #[derive(Debug)]
 struct State {
     table: Table<Heap>,
     wakers: Wakers,
+    listeners: Listeners,
     /// Until when the keeper sleeps; `None` while there is no keeper.
     keeper_until: Option<Time>,
     closing: bool,
+}
+
+impl State {
+    /// Does anybody want to know of what time brings, without calling?
+    fn anybody_waits(&self) -> bool {
+        self.table.waiting() != 0 || !self.listeners.is_empty()
+    }
 }
 
 /// The largest id that a closed table of this process may have given out.
@@ -59,7 +69,13 @@ impl Home {
         let table = new_table(settings);
         let memory = table.memory().clone();
         let clock = if real_clock { Clock::Real } else { Clock::Ticks(AtomicU64::new(0)) };
-        let state = State { table, wakers: Wakers::default(), keeper_until: None, closing: false };
+        let state = State {
+            table,
+            wakers: Wakers::default(),
+            listeners: Listeners::default(),
+            keeper_until: None,
+            closing: false,
+        };
         Arc::new_cyclic(|me| Home {
             me: me.clone(),
             memory,
@@ -67,6 +83,7 @@ impl Home {
             state: Mutex::new(state),
             keeper_wakes: Condvar::new(),
             keeper_refused: AtomicBool::new(false),
+            abandoned: AtomicBool::new(false),
         })
     }
 
@@ -80,7 +97,7 @@ impl Home {
         let state = self.state.lock();
         let now = self.time_for(&state.table);
         let answer = command(&state.table, now);
-        if state.table.any_decided() || state.table.waiting() != 0 {
+        if state.table.any_decided() || state.anybody_waits() {
             self.hand_over(state);
         }
         answer
@@ -92,12 +109,12 @@ impl Home {
         self.clock.now().max(table.now())
     }
 
-    /// After a command that left, or had, tickets: time may have moved on meanwhile, the keeper may have to start or to
+    /// After a command that left, or had, tickets, or that somebody listens to: time may have moved on meanwhile, the keeper may have to start or to
     /// get up earlier, and those that were served are woken.
     #[cold]
     fn hand_over(&self, mut guard: MutexGuard<'_, State>) {
         let state = &mut *guard;
-        if state.table.waiting() != 0 && state.table.next_due() != FOREVER {
+        if state.anybody_waits() && state.table.next_due() != FOREVER {
             let now = self.time_for(&state.table);
             if now >= state.table.next_due() {
                 // Fails only for a time beyond all times; the next command says so.
@@ -105,10 +122,11 @@ impl Home {
             }
         }
         let mut woken = Woken::default();
-        let State { table, wakers, .. } = state;
+        let State { table, wakers, listeners, .. } = state;
         table.take_decided(|ticket| wakers.take(table.place_of(ticket), &mut woken));
+        listeners.take(table.last_event(), &mut woken);
         let mut start_keeper = false;
-        if state.table.waiting() != 0 && self.clock.is_real() {
+        if state.anybody_waits() && self.clock.is_real() {
             match state.keeper_until {
                 None => {
                     state.keeper_until = Some(0);
@@ -140,6 +158,44 @@ impl Home {
         drop(state);
         drop(unused);
         found
+    }
+
+    /// Calls `waker` after every command that had events, until [`Self::unlisten`].
+    pub fn listen(&self, waker: Waker) -> Listener {
+        let mut state = self.state.lock();
+        let last = state.table.last_event();
+        let listener = state.listeners.add(last, waker);
+        // The keeper may have to get up for it.
+        self.hand_over(state);
+        listener
+    }
+
+    pub fn unlisten(&self, listener: Listener) {
+        // The waker is dropped without the lock.
+        let _waker = self.state.lock().listeners.remove(listener);
+    }
+
+    /// Has the last user of the table gone?
+    pub fn is_closed(&self) -> bool {
+        self.state.lock().closing
+    }
+
+    /// A command was cut short by a panic: the table can no longer be trusted, and nobody waits for it in vain.
+    #[cfg(feature = "capi")]
+    pub fn abandon(&self) {
+        let mut woken = Woken::default();
+        let mut state = self.state.lock();
+        state.table.mark_corrupt();
+        self.abandoned.store(true, Ordering::Release);
+        state.wakers.take_all(&mut woken);
+        state.listeners.take_all(&mut woken);
+        drop(state);
+        woken.wake();
+    }
+
+    /// Will a ticket that waits never be decided?
+    pub fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Acquire)
     }
 
     /// Does nobody look at the clock for those who wait? So it is if the system refused to start a keeper.

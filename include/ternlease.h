@@ -1,0 +1,1127 @@
+/*
+ * ternlease: leases on GPUs and other scarce things. Who may use it now, until when, and why not.
+ *
+ * SPDX-License-Identifier: Apache-2.0 OR MIT
+ * Made from src/ffi by `make header`. Do not edit.
+ *
+ * What holds for all functions:
+ *
+ * - Names are tern_<type>_<verb>(self, inputs, outputs, err).
+ * - They return a status, and details of it in `err`, which may be NULL; or a trit (+1, 0, -1).
+ * - Every pointer is checked for NULL. Outputs are written only as the status says. What failed has changed nothing.
+ * - Managers and readers are opaque handles, to be closed. Leases and tickets are numbers, which need no
+ *   care: one that is over, forged or of another manager is a status.
+ * - Text comes in as pointer and length, in UTF-8, and is not kept: TERN_STR("gpu0") writes both.
+ *   It goes out into the caller's buffer, always terminated.
+ * - Structs begin with their size; make them with their _init function.
+ * - All functions may be called from any thread. None prints, installs a signal handler, or reads
+ *   the environment. In a child after fork() every handle from before is TERN_ERR_FORKED.
+ */
+#ifndef TERNLEASE_H
+#define TERNLEASE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The version of this header; tern_version() tells that of the library. */
+#define TERN_VERSION_MAJOR 0
+#define TERN_VERSION_MINOR 1
+#define TERN_VERSION_PATCH 0
+#define TERN_VERSION_NUMBER 1000
+
+/* A text as pointer and length, for two arguments or the two members of a tern_text_t. */
+#define TERN_STR(text) (text), strlen(text)
+
+/* Without end; as a cursor: from now on. */
+#define TERN_FOREVER UINT64_MAX
+
+/* The longest name of a holder or resource, in bytes. */
+#define TERN_NAME_MAX 255
+
+/* One of three answers: +1, 0 or -1. */
+typedef int8_t tern_trit_t;
+
+/* Not one of the three: "I do not know". */
+#define TERN_TRIT_UNKNOWN INT8_MIN
+
+/* A lease is ... */
+#define TERN_HELD 1
+#define TERN_EXPIRED 0
+#define TERN_REVOKED (-1)
+
+/* A ticket is ... */
+#define TERN_GRANTED 1
+#define TERN_IN_LINE 0
+#define TERN_DENIED (-1)
+
+/* A resource is ... */
+#define TERN_HEALTHY 1
+#define TERN_DRAINING 0
+#define TERN_FAILED (-1)
+
+/* Enumerations are 32 bits wide, in every language and version of it. */
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#define TERN_ENUM_BEGIN(name) enum name : int32_t {
+#else
+#define TERN_ENUM_BEGIN(name) typedef int32_t name; enum {
+#endif
+#define TERN_ENUM_END };
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ===========================================================================
+ * Status: what became of a call.
+ *
+ * One enumeration for the whole library. Zero is success; a positive status is a normal outcome
+ * that is not success (nothing is wrong: try later, or read on); a negative one is a failure.
+ * Whatever is not TERN_OK has changed nothing, unless its description says otherwise. Numbers
+ * are never changed or used again.
+ * =========================================================================== */
+
+// What became of a call.
+TERN_ENUM_BEGIN(tern_status_t)
+    // It was done.
+    TERN_OK = 0,
+    // Not free now, and the claim does not wait.
+    TERN_BUSY = 1,
+    // The time came first. A claim that waited has left the line.
+    TERN_TIMEOUT = 2,
+    // There is nothing now. Ask again later.
+    TERN_EMPTY = 3,
+    // The claim stands in line.
+    TERN_WAITING = 4,
+    // The claim waited and will not be granted; the error's reason says why.
+    TERN_REFUSED = 5,
+    // It was so already.
+    TERN_UNCHANGED = 6,
+    // The caller's buffer was filled, and there is more: the needed size was told.
+    TERN_MORE = 7,
+    // A pointer that must not be NULL is NULL.
+    TERN_ERR_NULL = -1,
+    // The pointer is not a handle of this kind.
+    TERN_ERR_BAD_HANDLE = -2,
+    // The handle, or the manager behind it, was closed.
+    TERN_ERR_CLOSED = -3,
+    // The handle was opened before this process was forked. Open a new one.
+    TERN_ERR_FORKED = -4,
+    // An earlier call panicked. Close the handle.
+    TERN_ERR_POISONED = -5,
+    // The library has a bug and noticed. The handle is poisoned.
+    TERN_ERR_PANIC = -6,
+    // A struct's size makes no sense, or it says something that this version does not know.
+    TERN_ERR_BAD_STRUCT = -7,
+    // A text is not UTF-8.
+    TERN_ERR_BAD_TEXT = -8,
+    // A number is none of those that are allowed there.
+    TERN_ERR_BAD_VALUE = -9,
+    // The URL names no home that there is.
+    TERN_ERR_BAD_URL = -10,
+    // This system, or this build of the library, cannot do that.
+    TERN_ERR_UNSUPPORTED = -11,
+    // The program was compiled for another version of the library.
+    TERN_ERR_VERSION = -12,
+    // The operating system refused; the error's os_errno says why.
+    TERN_ERR_SYSTEM = -13,
+    // The table's memory does not make sense.
+    TERN_ERR_CORRUPT = -14,
+    // The table has no room left. Open it with larger limits.
+    TERN_ERR_FULL = -15,
+    // A name is empty.
+    TERN_ERR_EMPTY_NAME = -20,
+    // A name is longer than TERN_NAME_MAX bytes.
+    TERN_ERR_NAME_TOO_LONG = -21,
+    // A lease of no length was asked for. Without end is TERN_FOREVER.
+    TERN_ERR_ZERO_TTL = -22,
+    // A time does not fit into 48 bits. Without end is TERN_FOREVER.
+    TERN_ERR_TIME_TOO_LARGE = -23,
+    // The claim asks for more resources than it names.
+    TERN_ERR_TOO_FEW_RESOURCES = -24,
+    // The claim names a resource twice.
+    TERN_ERR_DUPLICATE_RESOURCE = -25,
+    // A resource must have, or a claim take, at least one slot or some memory.
+    TERN_ERR_ZERO_AMOUNT = -26,
+    // No such resource is declared.
+    TERN_ERR_UNKNOWN_RESOURCE = -27,
+    // The claim asks for more than there is. Waiting would not help.
+    TERN_ERR_IMPOSSIBLE = -28,
+    // No lease of that id is remembered.
+    TERN_ERR_UNKNOWN_LEASE = -29,
+    // No ticket of that id is remembered.
+    TERN_ERR_UNKNOWN_TICKET = -30,
+    // The lease is over; the error's reason says why.
+    TERN_ERR_NOT_HELD = -31,
+    // That is not a reason to revoke a lease.
+    TERN_ERR_NOT_A_REVOCATION = -32,
+    // The parent lease is not held.
+    TERN_ERR_PARENT_NOT_HELD = -33,
+    // Leases hang at most 16 deep.
+    TERN_ERR_TOO_DEEP = -34,
+    // A resource that is in use cannot change its size.
+    TERN_ERR_IN_USE = -35,
+    // The holder has declared no such want.
+    TERN_ERR_UNKNOWN_WANT = -36,
+TERN_ENUM_END
+
+// The name of a status, such as "TERN_ERR_NULL"; "TERN_STATUS_UNKNOWN" for a number that is
+// none. The text is constant and always there.
+const char *tern_status_name(int32_t status);
+
+/* ===========================================================================
+ * Reasons: why a lease is over, or a claim was refused.
+ *
+ * Reasons are numbers in classes: the hundreds are the class, and the class tells what to do
+ * next. Numbers and names are stable and never used again, so that they can be stored, logged
+ * and compared.
+ * =========================================================================== */
+
+// Why a lease is over, or a claim was refused.
+TERN_ENUM_BEGIN(tern_reason_t)
+    // There is none.
+    TERN_REASON_NONE = 0,
+    // Revoked to break a deadlock.
+    TERN_REASON_DEADLOCK_VICTIM = 101,
+    // A claim of higher priority took it.
+    TERN_REASON_PREEMPTED = 102,
+    // Spare capacity was needed by somebody who waited.
+    TERN_REASON_SPARE_RECLAIMED = 103,
+    // The holder's share is used up and others need it.
+    TERN_REASON_QUOTA = 104,
+    // The longest allowed time is over.
+    TERN_REASON_MAX_DURATION = 201,
+    // The budget is spent.
+    TERN_REASON_BUDGET = 202,
+    // The holder renews but does not work.
+    TERN_REASON_NO_PROGRESS = 301,
+    // The holder uses more than it was given.
+    TERN_REASON_OVER_USE = 302,
+    // An earlier notice was ignored.
+    TERN_REASON_IGNORED_NOTICE = 303,
+    // The holder acted with a stale or foreign token.
+    TERN_REASON_BAD_TOKEN = 304,
+    // The device failed.
+    TERN_REASON_DEVICE_FAULT = 401,
+    // The machine is being emptied.
+    TERN_REASON_NODE_DRAIN = 402,
+    // The device was repartitioned or swapped.
+    TERN_REASON_RECONFIGURED = 403,
+    // An operator asked for it.
+    TERN_REASON_OPERATOR = 501,
+    // A newer lease replaces this one.
+    TERN_REASON_SUPERSEDED = 502,
+    // The lease it depends on was revoked.
+    TERN_REASON_PARENT_REVOKED = 503,
+    // The service is shutting down.
+    TERN_REASON_SHUTDOWN = 504,
+    // The time ran out and nobody renewed.
+    TERN_REASON_TIMED_OUT = 601,
+    // The holder gave it back.
+    TERN_REASON_RELEASED = 602,
+    // The holder is gone.
+    TERN_REASON_HOLDER_DIED = 603,
+    // The store that keeps the table was lost.
+    TERN_REASON_ENGINE_LOST = 604,
+    // The claim waited as long as it wanted to.
+    TERN_REASON_WAIT_TIMED_OUT = 701,
+    // The claimer withdrew the claim.
+    TERN_REASON_CANCELLED = 702,
+    // The lease that was to be the parent ended.
+    TERN_REASON_PARENT_ENDED = 703,
+TERN_ENUM_END
+
+// What a class of reasons asks a holder to do.
+TERN_ENUM_BEGIN(tern_reason_class_t)
+    // Somebody else needed it more. Try again.
+    TERN_CLASS_CONTENTION = 1,
+    // A limit was reached. Claim again, as a newcomer.
+    TERN_CLASS_LIMIT = 2,
+    // The holder misbehaved. Back off and look.
+    TERN_CLASS_CONDUCT = 3,
+    // The thing itself is gone or changing. Go elsewhere.
+    TERN_CLASS_RESOURCE = 4,
+    // Somebody in charge said so. Stop and ask.
+    TERN_CLASS_AUTHORITY = 5,
+    // The lease was not taken away: it ended.
+    TERN_CLASS_ENDED = 6,
+    // A claim was not granted.
+    TERN_CLASS_REFUSED = 7,
+TERN_ENUM_END
+
+// The name of a reason, such as "DEADLOCK_VICTIM"; "UNKNOWN" for a number that is none. The
+// text is constant.
+const char *tern_reason_name(int32_t reason);
+
+// The class of a reason, a tern_reason_class_t; 0 for a number that is none.
+int32_t tern_reason_class(int32_t reason);
+
+/* ===========================================================================
+ * Errors: the details of a status.
+ *
+ * Every function that can fail takes a tern_error_t of the caller's as its last argument, or
+ * NULL. It is filled in whenever the status is not TERN_OK, and left alone otherwise. There is
+ * no "last error" that another call or another thread could overwrite, and nothing to free.
+ *
+ *     tern_error_t err = tern_error_init();
+ *     if (tern_lease_renew(manager, lease, NULL, &err) != TERN_OK)
+ *         fprintf(stderr, "%s: %s\n", tern_status_name(err.status), err.message);
+ * =========================================================================== */
+
+// The details of a status. Make it with tern_error_init().
+typedef struct tern_error_t {
+    // sizeof(tern_error_t)
+    size_t struct_size;
+    // What the function returned, or would have.
+    int32_t status;
+    // TERN_REASON_*: why a lease is over or a claim was refused; otherwise 0.
+    int32_t reason;
+    // What the operating system said; otherwise 0.
+    int32_t os_errno;
+    // What a device's driver said; otherwise 0.
+    int32_t driver_code;
+    // What happened and what to do, for people. Always terminated.
+    char message[256];
+} tern_error_t;
+
+static inline tern_error_t tern_error_init(void)
+{
+    tern_error_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+/* ===========================================================================
+ * Version: which library is this?
+ *
+ * A program that is linked at run time may meet a library of another version than the header
+ * that it was compiled with. tern_abi_check() tells whether the two fit; bindings call it when
+ * they load.
+ * =========================================================================== */
+
+// The version of the library that is running, as TERN_VERSION_NUMBER has that of the header.
+uint32_t tern_version(void);
+
+// The version of the library that is running, such as "1.2.3". The text is constant.
+const char *tern_version_text(void);
+
+// Can a program that was compiled with a header of this version use this library? Call it with
+// TERN_VERSION_NUMBER. TERN_ERR_VERSION if not.
+tern_status_t tern_abi_check(uint32_t version_number, tern_error_t *err);
+
+/* ===========================================================================
+ * Manager: a table of leases on named resources.
+ *
+ * The URL picks the home of the table; "process:" is a table of its own, shared by the threads
+ * of this process. Every function is safe to call from any thread. Closing must be the last use
+ * of a manager: no other call with it may be running, and none may follow.
+ *
+ * Times are counted in the manager's own unit: microseconds since the machine started, or, with
+ * TERN_OPTION_TICKS, calls of tern_manager_tick(). TERN_FOREVER is without end.
+ *
+ *     tern_manager_t *manager = NULL;
+ *     tern_error_t err = tern_error_init();
+ *     if (tern_manager_open(TERN_STR("process:"), NULL, &manager, &err) != TERN_OK)
+ *         die(err.message);
+ *     ...
+ *     tern_manager_close(manager);
+ * =========================================================================== */
+
+// Time is counted in calls of tern_manager_tick(), not in microseconds.
+#define TERN_OPTION_TICKS 1
+
+// tern_lease_acquire() never refuses: any number of holders may have a lease on one name, and
+// every holder is taken to want the resource that bears its own name.
+#define TERN_OPTION_OPEN_HOUSE 2
+
+// A deadlock is broken as soon as it arises: the proposed victim is revoked.
+#define TERN_OPTION_BREAK_DEADLOCKS 4
+
+// A table of leases on named resources.
+typedef struct tern_manager_t tern_manager_t;
+
+// How a new table is made; what is zero is as usual. Make it with tern_options_init().
+typedef struct tern_options_t {
+    // sizeof(tern_options_t)
+    size_t struct_size;
+    // TERN_OPTION_*
+    uint64_t flags;
+    // Leases held at the same time; 0: 65,536.
+    uint32_t leases;
+    // Claims waiting at the same time; 0: 16,384.
+    uint32_t tickets;
+    // Resources known at the same time; 0: 65,536.
+    uint32_t resources;
+    // Ended leases, decided tickets and events that are remembered; 0: 1,024.
+    uint32_t history;
+} tern_options_t;
+
+// Opens the table that a URL names. `options` may be NULL. Close it with tern_manager_close().
+tern_status_t tern_manager_open(const char *url,
+                                size_t url_len,
+                                const struct tern_options_t *options,
+                                struct tern_manager_t **manager,
+                                tern_error_t *err);
+
+// Closes a manager. Its leases are gone with it, callbacks have ended when this returns (unless
+// one of them calls it), and the handle must not be used again. NULL is allowed. In a forked
+// child only the handle ends: what the parent holds it keeps.
+void tern_manager_close(struct tern_manager_t *manager);
+
+// Counts one tick. With a real clock: only brings the table up to date.
+tern_status_t tern_manager_tick(const struct tern_manager_t *manager, tern_error_t *err);
+
+// The time by the manager's clock: ticks so far, or microseconds since the machine started.
+tern_status_t tern_manager_tick_count(const struct tern_manager_t *manager,
+                                      uint64_t *out,
+                                      tern_error_t *err);
+
+// How many leases are held.
+tern_status_t tern_manager_active_count(const struct tern_manager_t *manager,
+                                        uint64_t *out,
+                                        tern_error_t *err);
+
+// How many claims wait.
+tern_status_t tern_manager_pending_claimers(const struct tern_manager_t *manager,
+                                            uint64_t *out,
+                                            tern_error_t *err);
+
+// How many leases were revoked so far; each counts once.
+tern_status_t tern_manager_revocations(const struct tern_manager_t *manager,
+                                       uint64_t *out,
+                                       tern_error_t *err);
+
+// How many leases ended, or claims were refused, for this reason so far.
+tern_status_t tern_manager_count(const struct tern_manager_t *manager,
+                                 int32_t reason,
+                                 uint64_t *out,
+                                 tern_error_t *err);
+
+// The counters as text, in the format that Prometheus reads. `needed`, which may be NULL, gets
+// the whole length without the final zero; TERN_MORE if that did not fit. A capacity of 0 asks
+// for the length only.
+tern_status_t tern_manager_metrics(const struct tern_manager_t *manager,
+                                   char *buffer,
+                                   size_t capacity,
+                                   size_t *needed,
+                                   tern_error_t *err);
+
+// Declares that a holder cannot go on without a resource, without claiming it. Only deadlock
+// detection looks at it.
+tern_status_t tern_manager_want(const struct tern_manager_t *manager,
+                                const char *holder,
+                                size_t holder_len,
+                                const char *resource,
+                                size_t resource_len,
+                                tern_error_t *err);
+
+// Takes back what tern_manager_want() declared.
+tern_status_t tern_manager_unwant(const struct tern_manager_t *manager,
+                                  const char *holder,
+                                  size_t holder_len,
+                                  const char *resource,
+                                  size_t resource_len,
+                                  tern_error_t *err);
+
+static inline tern_options_t tern_options_init(void)
+{
+    tern_options_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+/* ===========================================================================
+ * Resource: what leases are on.
+ *
+ * A resource comes into being with one slot when it is first used, or is declared with more.
+ * =========================================================================== */
+
+// A declared resource, for claims that spare looking up its name. 0 is none.
+typedef uint32_t tern_resource_t;
+
+// What there is of a resource, and what is taken. Make it with tern_resource_info_init().
+typedef struct tern_resource_info_t {
+    // sizeof(tern_resource_info_t)
+    size_t struct_size;
+    // How many slots it has.
+    uint32_t slots;
+    // How much memory it has, in MiB.
+    uint32_t memory_mib;
+    // Slots that are taken.
+    uint32_t used_slots;
+    // Memory that is taken.
+    uint32_t used_memory_mib;
+    // Shared leases on it.
+    uint32_t shared;
+    // TERN_HEALTHY, TERN_DRAINING or TERN_FAILED.
+    tern_trit_t health;
+    // 1: declared, not just used.
+    uint8_t declared;
+    // Zero.
+    uint8_t reserved[2];
+} tern_resource_info_t;
+
+// Makes a resource with so many slots and so much memory, or changes the size of one that is
+// not in use. Its number goes to `resource`, which may be NULL.
+tern_status_t tern_resource_declare(const tern_manager_t *manager,
+                                    const char *resource_name,
+                                    size_t resource_name_len,
+                                    uint32_t slots,
+                                    uint32_t memory_mib,
+                                    tern_resource_t *resource,
+                                    tern_error_t *err);
+
+// Says how a declared resource is: TERN_HEALTHY, TERN_DRAINING or TERN_FAILED. One that is not
+// healthy keeps its leases and gets no new ones.
+tern_status_t tern_resource_set_health(const tern_manager_t *manager,
+                                       const char *resource_name,
+                                       size_t resource_name_len,
+                                       tern_trit_t health,
+                                       tern_error_t *err);
+
+// What there is of a resource, and what is taken.
+tern_status_t tern_resource_info(const tern_manager_t *manager,
+                                 const char *resource_name,
+                                 size_t resource_name_len,
+                                 struct tern_resource_info_t *info,
+                                 tern_error_t *err);
+
+static inline tern_resource_info_t tern_resource_info_init(void)
+{
+    tern_resource_info_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+/* ===========================================================================
+ * Lease: the right to use a resource for a while.
+ *
+ * A lease is a number, never a pointer: it can be copied, stored, and sent to another process
+ * or to whatever it protects. Numbers only grow and are never used again, so a lease is also
+ * its own fencing token. Using one that is over is a status, whatever has happened meanwhile.
+ *
+ *     tern_lease_t lease;
+ *     if (tern_lease_acquire(manager, TERN_STR("gpu0"), TERN_STR("trainer"), 30 * 1000000, &lease, &err) == TERN_BUSY)
+ *         come_back_later();
+ *     while (work_to_do() && tern_lease_renew(manager, lease, NULL, &err) == TERN_OK)
+ *         work_for_ten_seconds();
+ *     tern_lease_release(manager, lease, NULL);
+ * =========================================================================== */
+
+// Names one lease for ever. 0 is none.
+typedef uint64_t tern_lease_t;
+
+// A lease on one slot of a resource, now or not at all: TERN_BUSY. The resource comes into
+// being with one slot if it was not declared. The lease lasts for `ttl` unless it is renewed.
+tern_status_t tern_lease_acquire(const tern_manager_t *manager,
+                                 const char *resource,
+                                 size_t resource_len,
+                                 const char *holder,
+                                 size_t holder_len,
+                                 uint64_t ttl,
+                                 tern_lease_t *lease,
+                                 tern_error_t *err);
+
+// The state of a lease: TERN_HELD, TERN_EXPIRED or TERN_REVOKED; TERN_TRIT_UNKNOWN if the call
+// failed or nothing is remembered of it. Takes no lock, and never says held once the end has
+// passed.
+tern_trit_t tern_lease_state(const tern_manager_t *manager,
+                             tern_lease_t lease,
+                             tern_error_t *err);
+
+// Moves the end of a lease to now + its ttl. The new end goes to `end`, which may be NULL.
+// TERN_ERR_NOT_HELD if the lease is over: stop using what it protects.
+tern_status_t tern_lease_renew(const tern_manager_t *manager,
+                               tern_lease_t lease,
+                               uint64_t *end,
+                               tern_error_t *err);
+
+// As tern_lease_renew(), with another ttl from now on.
+tern_status_t tern_lease_renew_for(const tern_manager_t *manager,
+                                   tern_lease_t lease,
+                                   uint64_t ttl,
+                                   uint64_t *end,
+                                   tern_error_t *err);
+
+// Gives a lease back. Whoever is first in line has what it frees before this returns.
+tern_status_t tern_lease_release(const tern_manager_t *manager,
+                                 tern_lease_t lease,
+                                 tern_error_t *err);
+
+// Takes a lease away. `reason` is a TERN_REASON_*, 0 for TERN_REASON_OPERATOR; `by` says who
+// does it and may be empty. With a `notice` the holder keeps the lease for so long, to save its
+// work; 0 is at once. `at`, which may be NULL, gets the time from which the lease is revoked, 0
+// if it is already. TERN_UNCHANGED if a notice was running that ends no later; then `at` gets
+// its end.
+tern_status_t tern_lease_revoke(const tern_manager_t *manager,
+                                tern_lease_t lease,
+                                int32_t reason,
+                                const char *by,
+                                size_t by_len,
+                                uint64_t notice,
+                                uint64_t *at,
+                                tern_error_t *err);
+
+/* ===========================================================================
+ * Looking: everything about leases, told by value.
+ *
+ * Lists go into an array of the caller's. `needed`, which may be NULL, gets how many there are;
+ * TERN_MORE if that is more than `capacity`, of which as many are written as fit. A capacity of
+ * 0 only counts, and allows NULL. Of an array of structs the first one's struct_size must be
+ * set; it goes for all.
+ *
+ *     tern_lease_info_t info = tern_lease_info_init();
+ *     if (tern_lease_info(manager, lease, &info, &err) == TERN_OK && info.state == TERN_REVOKED)
+ *         printf("revoked by %s: %s\n", info.revoker, tern_reason_name(info.reason));
+ * =========================================================================== */
+
+// The holder has been told that the lease will be revoked.
+#define TERN_LEASE_REVOKING 1
+
+// The lease is spare capacity.
+#define TERN_LEASE_SPARE 2
+
+// The lease may be preempted.
+#define TERN_LEASE_PREEMPTIBLE 4
+
+// Other shared leases may be beside it.
+#define TERN_LEASE_SHARED 8
+
+// Everything about one lease. Make it with tern_lease_info_init().
+typedef struct tern_lease_info_t {
+    // sizeof(tern_lease_info_t)
+    size_t struct_size;
+    // Its id, which is also its fencing token.
+    tern_lease_t lease;
+    // The lease it hangs on; 0: none.
+    tern_lease_t parent;
+    // How long it lasts without renewal.
+    uint64_t ttl;
+    // When it was granted.
+    uint64_t granted_at;
+    // While held: its end. Afterwards: when it ended.
+    uint64_t end;
+    // TERN_REASON_*: why it ended, or will end if a notice is running; otherwise 0.
+    int32_t reason;
+    // Its own priority.
+    int32_t priority;
+    // How many resources it takes: tern_lease_takes() tells them.
+    uint32_t take_count;
+    // TERN_LEASE_*
+    uint32_t flags;
+    // TERN_HELD, TERN_EXPIRED or TERN_REVOKED.
+    tern_trit_t state;
+    // Zero.
+    uint8_t reserved[7];
+    // Who holds or held it.
+    char holder[256];
+    // Who revoked it, if anybody in particular; otherwise empty.
+    char revoker[256];
+} tern_lease_info_t;
+
+// What a lease takes of one resource. Make it with tern_take_init().
+typedef struct tern_take_t {
+    // sizeof(tern_take_t)
+    size_t struct_size;
+    // Slots of the resource.
+    uint32_t slots;
+    // Memory of the resource in MiB.
+    uint32_t memory_mib;
+    // Name of the resource.
+    char resource[256];
+} tern_take_t;
+
+// Everything about a lease that is held or remembered.
+tern_status_t tern_lease_info(const tern_manager_t *manager,
+                              tern_lease_t lease,
+                              struct tern_lease_info_t *info,
+                              tern_error_t *err);
+
+// What a lease takes, or took.
+tern_status_t tern_lease_takes(const tern_manager_t *manager,
+                               tern_lease_t lease,
+                               struct tern_take_t *takes,
+                               size_t capacity,
+                               size_t *needed,
+                               tern_error_t *err);
+
+// The leases a holder holds, oldest first.
+tern_status_t tern_manager_held_by(const tern_manager_t *manager,
+                                   const char *holder,
+                                   size_t holder_len,
+                                   tern_lease_t *leases,
+                                   size_t capacity,
+                                   size_t *needed,
+                                   tern_error_t *err);
+
+// All held leases, oldest first.
+tern_status_t tern_manager_leases(const tern_manager_t *manager,
+                                  struct tern_lease_info_t *infos,
+                                  size_t capacity,
+                                  size_t *needed,
+                                  tern_error_t *err);
+
+static inline tern_lease_info_t tern_lease_info_init(void)
+{
+    tern_lease_info_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+static inline tern_take_t tern_take_init(void)
+{
+    tern_take_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+/* ===========================================================================
+ * Ticket: a claim in line.
+ *
+ * A ticket is a number, as a lease is. Wait for it with tern_ticket_wait(), or give the
+ * descriptor of tern_ticket_fd() to an event loop and ask with a timeout of 0 once it is
+ * readable. Whatever was granted and nobody was told of is given back by tern_ticket_cancel().
+ *
+ *     tern_lease_t lease;
+ *     tern_ticket_t ticket;
+ *     tern_status_t status = tern_manager_enqueue(manager, &claim, &lease, &ticket, &err);
+ *     if (status == TERN_WAITING)
+ *         status = tern_ticket_wait(manager, ticket, 5 * 1000000, &lease, &err);
+ *     if (status == TERN_WAITING)
+ *         tern_ticket_cancel(manager, ticket, NULL);
+ * =========================================================================== */
+
+// Names one waiting claim for ever. 0 is none.
+typedef uint64_t tern_ticket_t;
+
+// Everything about one waiting claim. Make it with tern_ticket_info_init().
+typedef struct tern_ticket_info_t {
+    // sizeof(tern_ticket_info_t)
+    size_t struct_size;
+    // Its id.
+    tern_ticket_t ticket;
+    // Since when it waits.
+    uint64_t queued_at;
+    // Its place in line, from 1.
+    uint32_t place;
+    // How many resources it needs.
+    uint32_t count;
+    // Out of how many: tern_ticket_resources() tells them.
+    uint32_t resource_count;
+    // Its effective priority.
+    int32_t priority;
+    // Who waits.
+    char holder[256];
+} tern_ticket_info_t;
+
+// A name. Make it with tern_name_init().
+typedef struct tern_name_t {
+    // sizeof(tern_name_t)
+    size_t struct_size;
+    // The name, terminated.
+    char text[256];
+} tern_name_t;
+
+// The state of a ticket: TERN_GRANTED, TERN_IN_LINE or TERN_DENIED; TERN_TRIT_UNKNOWN if the
+// call failed or nothing is remembered of it. Takes no lock, and is not the end of the ticket.
+tern_trit_t tern_ticket_state(const tern_manager_t *manager,
+                              tern_ticket_t ticket,
+                              tern_error_t *err);
+
+// Blocks the thread until the ticket is decided, for `timeout_us` microseconds at most
+// (TERN_FOREVER: as long as it takes; 0: just ask). TERN_OK: `lease` is the caller's.
+// TERN_TIMEOUT or TERN_REFUSED: there will be none. Both are the end of the ticket.
+// TERN_WAITING: it is still in line.
+tern_status_t tern_ticket_wait(const tern_manager_t *manager,
+                               tern_ticket_t ticket,
+                               uint64_t timeout_us,
+                               tern_lease_t *lease,
+                               tern_error_t *err);
+
+// Withdraws a claim; the end of the ticket. What it was granted meanwhile is given back.
+// TERN_UNCHANGED if it had come to its end before: a lease that tern_ticket_wait() told of
+// stays the caller's.
+tern_status_t tern_ticket_cancel(const tern_manager_t *manager,
+                                 tern_ticket_t ticket,
+                                 tern_error_t *err);
+
+// A descriptor that becomes readable once the ticket is decided. It is the caller's, who closes
+// it.
+tern_status_t tern_ticket_fd(const tern_manager_t *manager,
+                             tern_ticket_t ticket,
+                             int *fd,
+                             tern_error_t *err);
+
+// Everything about a ticket that waits. TERN_EMPTY once it is decided.
+tern_status_t tern_ticket_info(const tern_manager_t *manager,
+                               tern_ticket_t ticket,
+                               struct tern_ticket_info_t *info,
+                               tern_error_t *err);
+
+// The resources that a waiting ticket may be served from.
+tern_status_t tern_ticket_resources(const tern_manager_t *manager,
+                                    tern_ticket_t ticket,
+                                    struct tern_name_t *names,
+                                    size_t capacity,
+                                    size_t *needed,
+                                    tern_error_t *err);
+
+// All waiting claims, in order.
+tern_status_t tern_manager_tickets(const tern_manager_t *manager,
+                                   struct tern_ticket_info_t *infos,
+                                   size_t capacity,
+                                   size_t *needed,
+                                   tern_error_t *err);
+
+static inline tern_ticket_info_t tern_ticket_info_init(void)
+{
+    tern_ticket_info_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+static inline tern_name_t tern_name_init(void)
+{
+    tern_name_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+/* ===========================================================================
+ * Claim: asking for several resources, for parts of them, with a wait and a priority.
+ *
+ * All or nothing: no claim ever holds a part of what it asked for.
+ *
+ *     tern_text_t gpus[] = { { TERN_STR("gpu0") }, { TERN_STR("gpu1") }, { TERN_STR("gpu2") } };
+ *     tern_claim_t claim = tern_claim_init();
+ *     claim.holder = "trainer";
+ *     claim.holder_len = strlen(claim.holder);
+ *     claim.resources = gpus;
+ *     claim.resource_count = 3;
+ *     claim.count = 2;                  // any two of them
+ *     claim.ttl = 60 * 1000000;         // a minute
+ *     claim.wait = 5 * 1000000;         // stand in line for five seconds
+ *     tern_status_t status = tern_manager_claim(manager, &claim, &lease, &err);
+ * =========================================================================== */
+
+// Take each resource whole, alone.
+#define TERN_CLAIM_EXCLUSIVE 1
+
+// Take each resource together with any number of other shared leases, and nobody else.
+#define TERN_CLAIM_SHARED 2
+
+// Take only what nobody else waits for, and give it back when somebody does.
+#define TERN_CLAIM_SPARE 4
+
+// A claim of higher priority that asks to preempt may take the lease.
+#define TERN_CLAIM_PREEMPTIBLE 8
+
+// Take preemptible leases of lower priority rather than wait for their end.
+#define TERN_CLAIM_PREEMPT 16
+
+// A text: UTF-8, not necessarily terminated.
+typedef struct tern_text_t {
+    // Its first byte; may be NULL if there are none.
+    const char *data;
+    // How many bytes.
+    size_t len;
+} tern_text_t;
+
+// A claim. What is zero is as usual; holder, resources and ttl are needed. Make it with
+// tern_claim_init().
+typedef struct tern_claim_t {
+    // sizeof(tern_claim_t)
+    size_t struct_size;
+    // Who asks. Claims of one holder are taken to be one line of work: give each independent
+    // job a name of its own.
+    const char *holder;
+    // Length of `holder`.
+    size_t holder_len;
+    // The resources it may be served from, the preferred ones first.
+    const struct tern_text_t *resources;
+    // How many those are.
+    size_t resource_count;
+    // The same, by their numbers; instead of `resources`, not beside them.
+    const tern_resource_t *resource_ids;
+    // How many those are.
+    size_t resource_id_count;
+    // How long the lease lasts without renewal; TERN_FOREVER: without end.
+    uint64_t ttl;
+    // How long to stand in line if need be; 0: not at all, TERN_FOREVER: as long as it takes.
+    uint64_t wait;
+    // With TERN_CLAIM_SPARE or TERN_CLAIM_PREEMPTIBLE: the notice that the lease gets when it
+    // is taken back.
+    uint64_t notice;
+    // The lease ends with this one, and never later; 0: with none.
+    tern_lease_t parent;
+    // TERN_CLAIM_*
+    uint64_t flags;
+    // How many of the resources it needs; 0: one.
+    uint32_t count;
+    // Slots that it takes of each. If memory is 0 too: one.
+    uint32_t slots;
+    // Memory that it takes of each, in MiB.
+    uint32_t memory_mib;
+    // Higher goes first; from -32768 to 32767.
+    int32_t priority;
+} tern_claim_t;
+
+// Asks for a lease and waits for it as long as the claim says. TERN_BUSY if the claim does not
+// wait, TERN_TIMEOUT if it waited in vain, TERN_REFUSED if it left the line for another reason.
+// Blocks the thread; to wait with an event loop, use tern_manager_enqueue().
+tern_status_t tern_manager_claim(const tern_manager_t *manager,
+                                 const struct tern_claim_t *claim,
+                                 tern_lease_t *lease,
+                                 tern_error_t *err);
+
+// Asks for a lease and returns at once. TERN_OK: `lease` is granted. TERN_WAITING: the claim
+// stands in line as `ticket`, for as long as it says. A ticket must come to an end with
+// tern_ticket_wait() or tern_ticket_cancel(): until then it keeps its place in the table.
+// TERN_BUSY if the claim does not wait.
+tern_status_t tern_manager_enqueue(const tern_manager_t *manager,
+                                   const struct tern_claim_t *claim,
+                                   tern_lease_t *lease,
+                                   tern_ticket_t *ticket,
+                                   tern_error_t *err);
+
+static inline tern_claim_t tern_claim_init(void)
+{
+    tern_claim_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+/* ===========================================================================
+ * Events: the history, as it is made.
+ *
+ * Every change is one event with a growing number. A reader has a place in the history of its
+ * own; one that falls too far behind is told how many events it missed. It may outlive its
+ * manager, and ends with tern_events_close(). Its calls may come from any thread; they take
+ * turns.
+ *
+ *     tern_events_t *events = NULL;
+ *     tern_event_t event = tern_event_init();
+ *     tern_events_open(manager, 0, &events, &err);
+ *     while (tern_events_wait(events, TERN_FOREVER, &err) == TERN_OK)
+ *         while (tern_events_next(events, &event, &err) == TERN_OK)
+ *             if (event.kind == TERN_EVENT_ENDED)
+ *                 bill(event.lease, event.duration);
+ *     tern_events_close(events);
+ * =========================================================================== */
+
+// What happened.
+TERN_ENUM_BEGIN(tern_event_kind_t)
+    // A claim became a lease, after standing in line if there is a ticket.
+    TERN_EVENT_GRANTED = 1,
+    // A lease was renewed in the last quarter of its time; it ends at `until`.
+    TERN_EVENT_RENEWED_LATE = 2,
+    // The holder was told that its lease will be revoked at `until`, for a reason.
+    TERN_EVENT_REVOKING = 3,
+    // A lease ended for a reason; it was held for `duration`.
+    TERN_EVENT_ENDED = 4,
+    // A claim took its place in line.
+    TERN_EVENT_QUEUED = 5,
+    // A claim left the line without a lease, for a reason; it had waited for `duration`.
+    TERN_EVENT_REFUSED = 6,
+    // The health of a resource changed.
+    TERN_EVENT_HEALTH = 7,
+TERN_ENUM_END
+
+// A reader of events.
+typedef struct tern_events_t tern_events_t;
+
+// One event. Make it with tern_event_init().
+typedef struct tern_event_t {
+    // sizeof(tern_event_t)
+    size_t struct_size;
+    // Grows by one with each event.
+    uint64_t number;
+    // How many events this reader has missed so far, because it fell behind.
+    uint64_t missed;
+    // When it happened.
+    uint64_t at;
+    // The lease it is about, or 0.
+    tern_lease_t lease;
+    // The ticket it is about, or 0.
+    tern_ticket_t ticket;
+    // A time, where the kind says so.
+    uint64_t until;
+    // A length of time, where the kind says so.
+    uint64_t duration;
+    // TERN_EVENT_*; there may be kinds in the future that are not known today.
+    int32_t kind;
+    // TERN_REASON_*, or 0.
+    int32_t reason;
+    // TERN_EVENT_HEALTH: TERN_HEALTHY, TERN_DRAINING or TERN_FAILED.
+    tern_trit_t health;
+    // Zero.
+    uint8_t reserved[7];
+    // TERN_EVENT_HEALTH: the name of the resource; otherwise empty.
+    char resource[256];
+} tern_event_t;
+
+// Reads the events after number `cursor`; 0: from the oldest that is remembered, TERN_FOREVER:
+// from now on. Close it with tern_events_close().
+tern_status_t tern_events_open(const tern_manager_t *manager,
+                               uint64_t cursor,
+                               struct tern_events_t **events,
+                               tern_error_t *err);
+
+// Closes a reader. NULL is allowed.
+void tern_events_close(struct tern_events_t *events);
+
+// The next event. TERN_EMPTY if there is none now; TERN_ERR_CLOSED if there is none and the
+// manager is gone.
+tern_status_t tern_events_next(const struct tern_events_t *events,
+                               struct tern_event_t *event,
+                               tern_error_t *err);
+
+// Blocks the thread until there is an event to read, for `timeout_us` microseconds at most
+// (TERN_FOREVER: as long as it takes): TERN_TIMEOUT. TERN_ERR_CLOSED if there is none and the
+// manager is gone.
+tern_status_t tern_events_wait(const struct tern_events_t *events,
+                               uint64_t timeout_us,
+                               tern_error_t *err);
+
+// A descriptor that is readable while there may be something to read: from an event until
+// tern_events_next() has said TERN_EMPTY. It belongs to the reader: do not close it, nor read
+// from it.
+tern_status_t tern_events_fd(const struct tern_events_t *events,
+                             int *fd,
+                             tern_error_t *err);
+
+static inline tern_event_t tern_event_init(void)
+{
+    tern_event_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+/* ===========================================================================
+ * Watch: being called when something happens to a lease.
+ *
+ * The calls come from a thread of the library's own, one after the other, while the library
+ * holds no lock: a callback may use the manager, even close it, but others wait while it runs.
+ * It must not throw an exception or jump out. Programs that would rather not be called read
+ * events instead.
+ *
+ *     static void on_notice(void *user, tern_lease_t lease, tern_trit_t state, int32_t reason, uint64_t at)
+ *     {
+ *         if (state == TERN_HELD)
+ *             save_work_until(user, at);   // a notice: revoked at that time
+ *         else
+ *             stop_using_the_gpu(user);    // over
+ *     }
+ *     tern_lease_watch(manager, lease, on_notice, job, NULL, &err);
+ * =========================================================================== */
+
+// Is called with what tern_lease_watch() was given. `state` TERN_HELD: the lease will be
+// revoked at time `at`. Otherwise it is over since then; TERN_TRIT_UNKNOWN if by now nothing
+// else is remembered of it.
+typedef void (*tern_watch_fn)(void *user,
+                              tern_lease_t lease,
+                              tern_trit_t state,
+                              int32_t reason,
+                              uint64_t at);
+
+// Is called once when the library no longer needs `user`.
+typedef void (*tern_drop_fn)(void *user);
+
+// Calls `callback` when the lease gets a notice of its revocation (again if that comes to end
+// earlier), and when it is over for whatever reason; then never again. `drop`, which may be
+// NULL, is called after the last call, or when the manager is closed. If this does not return
+// TERN_OK, neither will be called.
+tern_status_t tern_lease_watch(const tern_manager_t *manager,
+                               tern_lease_t lease,
+                               tern_watch_fn callback,
+                               void *user,
+                               tern_drop_fn drop,
+                               tern_error_t *err);
+
+/* ===========================================================================
+ * Deadlocks: who waits for whom in a circle.
+ *
+ * A deadlock is reported exactly if there is one. Each comes with everybody who is stuck, a
+ * proof, and the lease whose revocation breaks it at the least cost.
+ *
+ *     tern_deadlocks_t *found = NULL;
+ *     size_t count = 0;
+ *     tern_deadlocks_find(manager, &found, &count, &err);
+ *     for (size_t i = 0; i < count; i++) {
+ *         tern_lease_t victim;
+ *         tern_deadlocks_victim(found, i, &victim, &err);
+ *         tern_lease_revoke(manager, victim, TERN_REASON_DEADLOCK_VICTIM, TERN_STR("me"), 0, NULL, &err);
+ *     }
+ *     tern_deadlocks_close(found);
+ * =========================================================================== */
+
+// Deadlocks as they were when they were looked for.
+typedef struct tern_deadlocks_t tern_deadlocks_t;
+
+// One step of a proof: a worker waits for a lease, which the worker of the next step holds, and
+// the last waits for the first. Make it with tern_wait_init().
+typedef struct tern_wait_t {
+    // sizeof(tern_wait_t)
+    size_t struct_size;
+    // By which claim it waits; 0: by a declared want.
+    tern_ticket_t ticket;
+    // For which lease.
+    tern_lease_t lease;
+    // Who waits.
+    char worker[256];
+} tern_wait_t;
+
+// Looks for deadlocks; how many there are goes to `count`, which may be NULL. Close the answer
+// with tern_deadlocks_close().
+tern_status_t tern_deadlocks_find(const tern_manager_t *manager,
+                                  struct tern_deadlocks_t **deadlocks,
+                                  size_t *count,
+                                  tern_error_t *err);
+
+// Closes the answer. NULL is allowed.
+void tern_deadlocks_close(struct tern_deadlocks_t *deadlocks);
+
+// The lease whose revocation breaks the deadlock at the least cost.
+tern_status_t tern_deadlocks_victim(const struct tern_deadlocks_t *deadlocks,
+                                    size_t index,
+                                    tern_lease_t *victim,
+                                    tern_error_t *err);
+
+// Everybody who is stuck because of the deadlock, by name, sorted.
+tern_status_t tern_deadlocks_stuck(const struct tern_deadlocks_t *deadlocks,
+                                   size_t index,
+                                   tern_name_t *names,
+                                   size_t capacity,
+                                   size_t *needed,
+                                   tern_error_t *err);
+
+// The proof: each waits for a lease of the next, the last for one of the first.
+tern_status_t tern_deadlocks_cycle(const struct tern_deadlocks_t *deadlocks,
+                                   size_t index,
+                                   struct tern_wait_t *waits,
+                                   size_t capacity,
+                                   size_t *needed,
+                                   tern_error_t *err);
+
+static inline tern_wait_t tern_wait_init(void)
+{
+    tern_wait_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TERNLEASE_H */

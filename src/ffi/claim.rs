@@ -1,0 +1,260 @@
+//! Claim: asking for several resources, for parts of them, with a wait and a priority.
+//!
+//! All or nothing: no claim ever holds a part of what it asked for.
+//!
+//!     tern_text_t gpus[] = { { TERN_STR("gpu0") }, { TERN_STR("gpu1") }, { TERN_STR("gpu2") } };
+//!     tern_claim_t claim = tern_claim_init();
+//!     claim.holder = "trainer";
+//!     claim.holder_len = strlen(claim.holder);
+//!     claim.resources = gpus;
+//!     claim.resource_count = 3;
+//!     claim.count = 2;                  // any two of them
+//!     claim.ttl = 60 * 1000000;         // a minute
+//!     claim.wait = 5 * 1000000;         // stand in line for five seconds
+//!     tern_status_t status = tern_manager_claim(manager, &claim, &lease, &err);
+
+use std::ffi::c_char;
+
+use super::boundary::with;
+use super::error::{Failure, tern_error_t};
+use super::lease::tern_lease_t;
+use super::manager::{span, tern_manager_t};
+use super::resource::tern_resource_t;
+use super::sized::{self, Plain};
+use super::status::tern_status_t::{self, *};
+use super::text::{array, name, required};
+use super::ticket::tern_ticket_t;
+use crate::table::{LeaseId, Outcome, ResourceId, Take};
+use crate::{ClaimBuilder, LeaseManager};
+
+/// A text: UTF-8, not necessarily terminated.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct tern_text_t {
+    /// Its first byte; may be NULL if there are none.
+    pub data: *const c_char,
+    /// How many bytes.
+    pub len: usize,
+}
+
+/// A claim. What is zero is as usual; holder, resources and ttl are needed. Make it with tern_claim_init().
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct tern_claim_t {
+    /// sizeof(tern_claim_t)
+    pub struct_size: usize,
+    /// Who asks. Claims of one holder are taken to be one line of work: give each independent job a
+    /// name of its own.
+    pub holder: *const c_char,
+    /// Length of `holder`.
+    pub holder_len: usize,
+    /// The resources it may be served from, the preferred ones first.
+    pub resources: *const tern_text_t,
+    /// How many those are.
+    pub resource_count: usize,
+    /// The same, by their numbers; instead of `resources`, not beside them.
+    pub resource_ids: *const tern_resource_t,
+    /// How many those are.
+    pub resource_id_count: usize,
+    /// How long the lease lasts without renewal; TERN_FOREVER: without end.
+    pub ttl: u64,
+    /// How long to stand in line if need be; 0: not at all, TERN_FOREVER: as long as it takes.
+    pub wait: u64,
+    /// With TERN_CLAIM_SPARE or TERN_CLAIM_PREEMPTIBLE: the notice that the lease gets when it is taken back.
+    pub notice: u64,
+    /// The lease ends with this one, and never later; 0: with none.
+    pub parent: tern_lease_t,
+    /// TERN_CLAIM_…
+    pub flags: u64,
+    /// How many of the resources it needs; 0: one.
+    pub count: u32,
+    /// Slots that it takes of each. If memory is 0 too: one.
+    pub slots: u32,
+    /// Memory that it takes of each, in MiB.
+    pub memory_mib: u32,
+    /// Higher goes first; from -32768 to 32767.
+    pub priority: i32,
+}
+
+// SAFETY: integers and pointers only; 12 times 8 and 4 times 4 bytes have no padding.
+unsafe impl Plain for tern_claim_t {}
+
+/// Take each resource whole, alone.
+pub const TERN_CLAIM_EXCLUSIVE: u64 = 1;
+/// Take each resource together with any number of other shared leases, and nobody else.
+pub const TERN_CLAIM_SHARED: u64 = 2;
+/// Take only what nobody else waits for, and give it back when somebody does.
+pub const TERN_CLAIM_SPARE: u64 = 4;
+/// A claim of higher priority that asks to preempt may take the lease.
+pub const TERN_CLAIM_PREEMPTIBLE: u64 = 8;
+/// Take preemptible leases of lower priority rather than wait for their end.
+pub const TERN_CLAIM_PREEMPT: u64 = 16;
+
+/// Claims with up to so many resources need no allocation.
+const FEW: usize = 16;
+
+fn wrong(argument: &'static str, problem: &'static str) -> Failure {
+    Failure::argument(TERN_ERR_BAD_VALUE, argument, problem)
+}
+
+/// Reads a caller's claim and does something with it.
+///
+/// # Safety
+/// The caller's contract.
+#[inline(always)]
+unsafe fn with_claim<R>(
+    manager: &LeaseManager,
+    claim: *const tern_claim_t,
+    work: impl FnOnce(ClaimBuilder<'_>) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    // SAFETY: the caller's contract, for this block.
+    unsafe {
+        let claim = sized::load(claim, "claim")?;
+        let holder = name(claim.holder, claim.holder_len, "claim.holder")?;
+        let texts = array(claim.resources, claim.resource_count, "claim.resources")?;
+        let ids = array(claim.resource_ids, claim.resource_id_count, "claim.resource_ids")?;
+        let begun = begin(manager, holder, &claim)?;
+        match (texts, ids) {
+            ([], []) => Err(wrong("claim.resources", "is empty; name at least one")),
+            ([_, ..], [_, ..]) => Err(wrong(
+                "claim.resource_ids",
+                "is given beside claim.resources; give one of them",
+            )),
+            ([], ids) if ids.len() <= FEW => {
+                let mut few = [ResourceId(0); FEW];
+                few.iter_mut().zip(ids).for_each(|(to, id)| *to = ResourceId(*id));
+                work(begun.of_declared(&few[..ids.len()]))
+            }
+            ([], ids) => {
+                let many: Vec<ResourceId> = ids.iter().map(|&id| ResourceId(id)).collect();
+                work(begun.of_declared(&many))
+            }
+            (texts, _) if texts.len() <= FEW => {
+                let mut few = [""; FEW];
+                for (to, text) in few.iter_mut().zip(texts) {
+                    *to = name(text.data, text.len, "claim.resources")?;
+                }
+                work(begun.of(&few[..texts.len()]))
+            }
+            (texts, _) => {
+                let many: Result<Vec<&str>, Failure> =
+                    texts.iter().map(|text| name(text.data, text.len, "claim.resources")).collect();
+                work(begun.of(&many?))
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn begin<'a>(
+    manager: &'a LeaseManager,
+    holder: &'a str,
+    claim: &tern_claim_t,
+) -> Result<ClaimBuilder<'a>, Failure> {
+    let has = |flag| claim.flags & flag != 0;
+    let mut made = manager.claim(holder).ttl(span(claim.ttl)).patience(span(claim.wait));
+    made = made.count(claim.count.max(1));
+    if claim.flags == 0 && claim.notice != 0 {
+        return Err(wrong("claim.notice", "is for spare and preemptible claims only"));
+    }
+    let amount = claim.slots != 0 || claim.memory_mib != 0;
+    if amount {
+        made = made.take(Take::Amount { slots: claim.slots, memory: claim.memory_mib });
+    }
+    if claim.flags != 0 {
+        let known = TERN_CLAIM_EXCLUSIVE
+            | TERN_CLAIM_SHARED
+            | TERN_CLAIM_SPARE
+            | TERN_CLAIM_PREEMPTIBLE
+            | TERN_CLAIM_PREEMPT;
+        if claim.flags & !known != 0 {
+            return Err(wrong("claim.flags", "has unknown bits"));
+        }
+        made = match (has(TERN_CLAIM_EXCLUSIVE), has(TERN_CLAIM_SHARED)) {
+            (false, false) => made,
+            (true, false) if !amount => made.take(Take::Exclusive),
+            (false, true) if !amount => made.take(Take::Shared),
+            _ => {
+                let problem = "can have one of EXCLUSIVE, SHARED and an amount";
+                return Err(wrong("claim", problem));
+            }
+        };
+        match (has(TERN_CLAIM_SPARE), has(TERN_CLAIM_PREEMPTIBLE)) {
+            (false, false) if claim.notice != 0 => {
+                return Err(wrong("claim.notice", "is for spare and preemptible claims only"));
+            }
+            (spare, preemptible) => {
+                if spare {
+                    made = made.spare(span(claim.notice));
+                }
+                if preemptible {
+                    made = made.preemptible(span(claim.notice));
+                }
+            }
+        }
+        if has(TERN_CLAIM_PREEMPT) {
+            made = made.preempt();
+        }
+    }
+    if claim.priority != 0 {
+        let priority = i16::try_from(claim.priority);
+        made = made.priority(priority.map_err(|_| wrong("claim.priority", "is beyond 16 bits"))?);
+    }
+    if claim.parent != 0 {
+        made = made.child_of(LeaseId(claim.parent));
+    }
+    Ok(made)
+}
+
+/// Asks for a lease and waits for it as long as the claim says. TERN_BUSY if the claim does not wait,
+/// TERN_TIMEOUT if it waited in vain, TERN_REFUSED if it left the line for another reason. Blocks the
+/// thread; to wait with an event loop, use tern_manager_enqueue().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tern_manager_claim(
+    manager: *const tern_manager_t,
+    claim: *const tern_claim_t,
+    lease: *mut tern_lease_t,
+    err: *mut tern_error_t,
+) -> tern_status_t {
+    // SAFETY: the caller's contract.
+    unsafe {
+        with(manager, err, |manager: &LeaseManager| {
+            required(lease, "lease")?;
+            with_claim(manager, claim, |claim| {
+                lease.write_unaligned(claim.wait()?.0);
+                Ok(TERN_OK)
+            })
+        })
+    }
+}
+
+/// Asks for a lease and returns at once. TERN_OK: `lease` is granted. TERN_WAITING: the claim stands in
+/// line as `ticket`, for as long as it says. A ticket must come to an end with tern_ticket_wait() or tern_ticket_cancel():
+/// until then it keeps its place in the table. TERN_BUSY if the claim does not wait.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tern_manager_enqueue(
+    manager: *const tern_manager_t,
+    claim: *const tern_claim_t,
+    lease: *mut tern_lease_t,
+    ticket: *mut tern_ticket_t,
+    err: *mut tern_error_t,
+) -> tern_status_t {
+    // SAFETY: the caller's contract.
+    unsafe {
+        with(manager, err, |manager: &LeaseManager| {
+            required(lease, "lease")?;
+            required(ticket, "ticket")?;
+            with_claim(manager, claim, |claim| match claim.submit() {
+                Ok(Outcome::Granted(id)) => {
+                    lease.write_unaligned(id.0);
+                    Ok(TERN_OK)
+                }
+                Ok(Outcome::Waiting(id)) => {
+                    ticket.write_unaligned(id.0);
+                    Err(Failure::new(TERN_WAITING, "the claim stands in line"))
+                }
+                Err(error) => Err(Failure::from(error)),
+            })
+        })
+    }
+}

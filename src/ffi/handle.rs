@@ -1,0 +1,179 @@
+//! Handles: what C programs hold of the library's objects.
+//!
+//! A handle begins with a tag that says what it is, in which state, and in which process it was opened. The one comparison that each
+//! call makes notices a handle of another kind, one that was closed, one that is poisoned, and one that came here by fork.
+//!
+//! The last 256 handles of a kind that were closed keep their memory, so that using one of them is a status, not a crash. There is no lock
+//! in this: a forked child may find any lock taken for ever.
+
+use std::cell::UnsafeCell;
+use std::mem::MaybeUninit;
+use std::ptr;
+use std::sync::Once;
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+
+use super::error::Failure;
+use super::status::tern_status_t::*;
+
+/// What can be behind a handle.
+pub(super) trait Object: Sized + 'static {
+    /// The C type.
+    type Opaque;
+    /// No two kinds have the same.
+    const KIND: u32;
+    /// Handles of this kind that were closed.
+    fn closed() -> &'static Closed<Self>;
+    /// A call panicked: whoever waits for the object must not wait in vain.
+    fn abandon(&self);
+}
+
+#[repr(C)]
+pub(super) struct Handle<T> {
+    tag: AtomicU64,
+    /// Initialised unless the tag says closed.
+    object: UnsafeCell<MaybeUninit<T>>,
+}
+
+/// How many forks this process is away from the one that loaded the library.
+static FORKS: AtomicU64 = AtomicU64::new(0);
+
+const STATE: u64 = 0xff << 24;
+const POISONED: u64 = 1 << 24;
+const CLOSED: u64 = 2 << 24;
+const FORK: u64 = (1 << 24) - 1;
+
+extern "C" fn in_child() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// The tag of an open handle of this process.
+#[inline(always)]
+fn open_tag<T: Object>() -> u64 {
+    (T::KIND as u64) << 32 | FORKS.load(Ordering::Relaxed) & FORK
+}
+
+impl<T: Object> Handle<T> {
+    /// Gives an object into the hands of C.
+    pub fn open(object: T) -> *mut T::Opaque {
+        static ONCE: Once = Once::new();
+        // SAFETY: the function only counts, which it may do in a child of any process.
+        ONCE.call_once(|| unsafe {
+            #[cfg(unix)]
+            libc::pthread_atfork(None, None, Some(in_child));
+        });
+        let handle = Handle {
+            tag: AtomicU64::new(open_tag::<T>()),
+            object: UnsafeCell::new(MaybeUninit::new(object)),
+        };
+        Box::into_raw(Box::new(handle)).cast()
+    }
+
+    /// The handle that C means, in whatever state.
+    ///
+    /// # Safety
+    /// The caller's contract; `'a` ends with the call.
+    #[inline(always)]
+    unsafe fn find<'a>(pointer: *const T::Opaque) -> Result<&'a Handle<T>, Failure> {
+        let pointer = pointer.cast::<Handle<T>>();
+        if pointer.is_null() {
+            return Err(Failure::null("the handle"));
+        }
+        if !pointer.is_aligned() {
+            return Err(Failure::new(TERN_ERR_BAD_HANDLE, "the pointer is not a handle"));
+        }
+        // SAFETY: by the caller's contract it was given out by `open`; only the tag is touched before it says that the rest is there.
+        Ok(unsafe { &*pointer })
+    }
+
+    /// The object, if it can be used here and now.
+    ///
+    /// # Safety
+    /// The caller's contract; `'a` ends with the call.
+    #[inline(always)]
+    pub unsafe fn object<'a>(pointer: *const T::Opaque) -> Result<&'a T, Failure> {
+        // SAFETY: as required.
+        let handle = unsafe { Self::find(pointer) }?;
+        if handle.tag.load(Ordering::Relaxed) != open_tag::<T>() {
+            return Err(handle.problem());
+        }
+        // SAFETY: the tag says that the object is there, and by the caller's contract nobody closes the handle meanwhile.
+        Ok(unsafe { (*handle.object.get()).assume_init_ref() })
+    }
+
+    #[cold]
+    fn problem(&self) -> Failure {
+        let tag = self.tag.load(Ordering::Relaxed);
+        if tag >> 32 != T::KIND as u64 {
+            return Failure::new(TERN_ERR_BAD_HANDLE, "the handle is of another kind, or none");
+        }
+        match tag & STATE {
+            CLOSED => Failure::new(TERN_ERR_CLOSED, "the handle was closed"),
+            POISONED => Failure::new(
+                TERN_ERR_POISONED,
+                "an earlier call with this handle failed inside the library; close it and open another",
+            ),
+            _ => Failure::new(
+                TERN_ERR_FORKED,
+                "the handle was opened before this process was forked; open a new one here",
+            ),
+        }
+    }
+
+    /// From now on the handle can only be closed.
+    ///
+    /// # Safety
+    /// The caller's contract.
+    #[cold]
+    pub unsafe fn poison(pointer: *const T::Opaque) {
+        // SAFETY: as required.
+        if let Ok(handle) = unsafe { Self::find(pointer) } {
+            // SAFETY: as required.
+            if let Ok(object) = unsafe { Self::object(pointer) } {
+                object.abandon();
+            }
+            handle.tag.fetch_or(POISONED, Ordering::Relaxed);
+        }
+    }
+
+    /// Ends the object. In a forked child it is left alone: the locks in it may be taken for ever, and what it stands for is the parent's.
+    ///
+    /// # Safety
+    /// The caller's contract.
+    pub unsafe fn close(pointer: *mut T::Opaque) {
+        // SAFETY: as required.
+        let Ok(handle) = (unsafe { Self::find(pointer) }) else { return };
+        let tag = handle.tag.load(Ordering::Relaxed);
+        if tag & !POISONED != open_tag::<T>() {
+            return;
+        }
+        handle.tag.store(tag & !STATE | CLOSED, Ordering::Relaxed);
+        // SAFETY: the tag said that the object is there; now it says that it is not, so nobody takes it again.
+        let object = unsafe { (*handle.object.get()).assume_init_read() };
+        T::closed().keep(pointer.cast());
+        drop(object);
+    }
+}
+
+/// The handles that were closed last.
+pub(super) struct Closed<T> {
+    ring: [AtomicPtr<Handle<T>>; 256],
+    count: AtomicUsize,
+}
+
+impl<T> Closed<T> {
+    pub const fn new() -> Self {
+        let ring = [const { AtomicPtr::new(ptr::null_mut()) }; 256];
+        Closed { ring, count: AtomicUsize::new(0) }
+    }
+
+    /// Keeps the memory of a closed handle, and frees that of the one whose place it takes.
+    fn keep(&self, handle: *mut Handle<T>) {
+        let place = self.count.fetch_add(1, Ordering::Relaxed) % self.ring.len();
+        let oldest = self.ring[place].swap(handle, Ordering::AcqRel);
+        if !oldest.is_null() {
+            // SAFETY: `open` made it, `close` put it here once, and it was just taken out; its object is gone, and dropping
+            // the handle does not touch it.
+            drop(unsafe { Box::from_raw(oldest) });
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! Manager: a table of leases on named resources.
+//!
+//! The URL picks the home of the table; "process:" is a table of its own, shared by the threads of this process.
+//! Every function is safe to call from any thread. Closing must be the last use of a manager:
+//! no other call with it may be running, and none may follow.
+//!
+//! Times are counted in the manager's own unit: microseconds since the machine started, or, with
+//! TERN_OPTION_TICKS, calls of tern_manager_tick(). TERN_FOREVER is without end.
+//!
+//!     tern_manager_t *manager = NULL;
+//!     tern_error_t err = tern_error_init();
+//!     if (tern_manager_open(TERN_STR("process:"), NULL, &manager, &err) != TERN_OK)
+//!         die(err.message);
+//!     ...
+//!     tern_manager_close(manager);
+
+use std::ffi::c_char;
+
+use super::boundary::{close, with, without};
+use super::error::{Failure, tern_error_t};
+use super::handle::{Closed, Handle, Object};
+use super::reason;
+use super::sized::{self, Plain};
+use super::status::tern_status_t::{self, *};
+use super::text::{name, put_text, required, text};
+use crate::manager::Span;
+use crate::table::{DeadlockPolicy, FOREVER, Limits};
+use crate::{LeaseManager, Options};
+
+/// A table of leases on named resources.
+pub struct tern_manager_t {
+    _private: [u8; 0],
+}
+
+/// How a new table is made; what is zero is as usual. Make it with tern_options_init().
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct tern_options_t {
+    /// sizeof(tern_options_t)
+    pub struct_size: usize,
+    /// TERN_OPTION_…
+    pub flags: u64,
+    /// Leases held at the same time; 0: 65,536.
+    pub leases: u32,
+    /// Claims waiting at the same time; 0: 16,384.
+    pub tickets: u32,
+    /// Resources known at the same time; 0: 65,536.
+    pub resources: u32,
+    /// Ended leases, decided tickets and events that are remembered; 0: 1,024.
+    pub history: u32,
+}
+
+/// Time is counted in calls of tern_manager_tick(), not in microseconds.
+pub const TERN_OPTION_TICKS: u64 = 1;
+/// tern_lease_acquire() never refuses: any number of holders may have a lease on one name, and every
+/// holder is taken to want the resource that bears its own name.
+pub const TERN_OPTION_OPEN_HOUSE: u64 = 2;
+/// A deadlock is broken as soon as it arises: the proposed victim is revoked.
+pub const TERN_OPTION_BREAK_DEADLOCKS: u64 = 4;
+
+// SAFETY: integers only; 8 + 8 + 4 times 4 bytes have no padding.
+unsafe impl Plain for tern_options_t {}
+
+impl Object for LeaseManager {
+    type Opaque = tern_manager_t;
+    const KIND: u32 = 0x7e41_0001;
+
+    fn closed() -> &'static Closed<Self> {
+        static CLOSED: Closed<LeaseManager> = Closed::new();
+        &CLOSED
+    }
+
+    fn abandon(&self) {
+        LeaseManager::abandon(self);
+    }
+}
+
+/// A length of time as C gives it.
+#[inline(always)]
+pub(super) fn span(units: u64) -> Span {
+    if units == u64::MAX { Span::Forever } else { Span::Units(units) }
+}
+
+/// A time as C gets it.
+#[inline(always)]
+pub(super) fn time(time: u64) -> u64 {
+    if time >= FOREVER { u64::MAX } else { time }
+}
+
+const LONGEST_URL: usize = 4096;
+
+/// Opens the table that a URL names. `options` may be NULL. Close it with tern_manager_close().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tern_manager_open(
+    url: *const c_char,
+    url_len: usize,
+    options: *const tern_options_t,
+    manager: *mut *mut tern_manager_t,
+    err: *mut tern_error_t,
+) -> tern_status_t {
+    // SAFETY: the caller's contract.
+    unsafe {
+        without(err, || {
+            required(manager, "manager")?;
+            if url_len > LONGEST_URL {
+                return Err(Failure::argument(TERN_ERR_BAD_URL, "url", "is too long"));
+            }
+            let url = text(url, url_len, "url")?;
+            let options = match options.is_null() {
+                true => Options::real(),
+                false => read(&sized::load(options, "options")?)?,
+            };
+            let opened = LeaseManager::open_with(url, options)?;
+            manager.write_unaligned(Handle::open(opened));
+            Ok(TERN_OK)
+        })
+    }
+}
+
+fn read(options: &tern_options_t) -> Result<Options, Failure> {
+    let has = |flag| options.flags & flag != 0;
+    let known = TERN_OPTION_TICKS | TERN_OPTION_OPEN_HOUSE | TERN_OPTION_BREAK_DEADLOCKS;
+    if options.flags & !known != 0 {
+        return Err(Failure::argument(TERN_ERR_BAD_VALUE, "options.flags", "has unknown bits"));
+    }
+    let usual = Limits::default();
+    let limit = |given, usual| match given {
+        0 => Ok(usual),
+        given if given <= Limits::MAX => Ok(given),
+        _ => Err(Failure::argument(TERN_ERR_BAD_VALUE, "options", "has a limit above 16777216")),
+    };
+    let limits = Limits {
+        leases: limit(options.leases, usual.leases)?,
+        tickets: limit(options.tickets, usual.tickets)?,
+        resources: limit(options.resources, usual.resources)?,
+        history: limit(options.history, usual.history)?,
+    };
+    let mut made = if has(TERN_OPTION_TICKS) { Options::ticks() } else { Options::real() };
+    if has(TERN_OPTION_OPEN_HOUSE) {
+        made = made.open_house();
+    }
+    if has(TERN_OPTION_BREAK_DEADLOCKS) {
+        made = made.deadlocks(DeadlockPolicy::Break);
+    }
+    Ok(made.limits(limits))
+}
+
+/// Closes a manager. Its leases are gone with it, callbacks have ended when this returns (unless one of
+/// them calls it), and the handle must not be used again. NULL is allowed. In a forked child only the handle ends: what
+/// the parent holds it keeps.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tern_manager_close(manager: *mut tern_manager_t) {
+    // SAFETY: the caller's contract.
+    unsafe { close::<LeaseManager>(manager) }
+}
+
+/// Counts one tick. With a real clock: only brings the table up to date.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tern_manager_tick(
+    manager: *const tern_manager_t,
+    err: *mut tern_error_t,
+) -> tern_status_t {
+    // SAFETY: the caller's contract.
+    unsafe {
+        with(manager, err, |manager: &LeaseManager| {
+            manager.tick();
+            Ok(TERN_OK)
+        })
+    }
+}
+
+/// Answers with a number.
+///
+/// # Safety
+/// The caller's contract.
+unsafe fn count(
+    manager: *const tern_manager_t,
+    out: *mut u64,
+    err: *mut tern_error_t,
+    ask: impl FnOnce(&LeaseManager) -> Result<u64, Failure>,
+) -> tern_status_t {
+    // SAFETY: the caller's contract.
+    unsafe {
+        with(manager, err, |manager: &LeaseManager| {
+            required(out, "out")?;
+            out.write_unaligned(ask(manager)?);
+            Ok(TERN_OK)
+        })
+    }
+}
+
+/// The time by the manager's clock: ticks so far, or microseconds since the machine started.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tern_manager_tick_count(
+    manager: *const tern_manager_t,
+    out: *mut u64,
+    err: *mut tern_error_t,
+) -> tern_status_t {
+    // SAFETY: the caller's contract.
+    unsafe { count(manager, out, err, |manager| Ok(manager.tick_count())) }
+}
+
+/// How many leases are held.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tern_manager_active_count(
+    manager: *const tern_manager_t,
+    out: *mut u64,
+    err: *mut tern_error_t,
+) -> tern_status_t {
+    // SAFETY: the caller's contract.
+    unsafe { count(manager, out, err, |manager| Ok(manager.active_count() as u64)) }
+}
+
+/// How many claims wait.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tern_manager_pending_claimers(
+    manager: *const tern_manager_t,
+    out: *mut u64,
+    err: *mut tern_error_t,
+) -> tern_status_t {
+    // SAFETY: the caller's contract.
+    unsafe { count(manager, out, err, |manager| Ok(manager.pending_claimers() as u64)) }
+}
+
+/// How many leases were revoked so far; each counts once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tern_manager_revocations(
+    manager: *const tern_manager_t,
+    out: *mut u64,
+    err: *mut tern_error_t,
+) -> tern_status_t {
+    // SAFETY: the caller's contract.
+    unsafe { count(manager, out, err, |manager| Ok(manager.revocations())) }
+}
+
+/// How many leases ended, or claims were refused, for this reason so far.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tern_manager_count(
+    manager: *const tern_manager_t,
+    reason: i32,
+    out: *mut u64,
+    err: *mut tern_error_t,
+) -> tern_status_t {
+    // SAFETY: the caller's contract.
+    unsafe {
+        count(manager, out, err, |manager| {
+            let unknown = Failure::argument(TERN_ERR_BAD_VALUE, "reason", "is none that is known");
+            Ok(manager.count(reason::from_code(reason).ok_or(unknown)?))
+        })
+    }
+}
+
+/// The counters as text, in the format that Prometheus reads. `needed`, which may be NULL, gets the
+/// whole length without the final zero; TERN_MORE if that did not fit. A capacity of 0 asks for the length only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tern_manager_metrics(
+    manager: *const tern_manager_t,
+    buffer: *mut c_char,
+    capacity: usize,
+    needed: *mut usize,
+    err: *mut tern_error_t,
+) -> tern_status_t {
+    // SAFETY: the caller's contract.
+    unsafe {
+        with(manager, err, |manager: &LeaseManager| {
+            more_if(!put_text(buffer, capacity, needed, &manager.metrics(), "buffer")?)
+        })
+    }
+}
+
+/// Declares that a holder cannot go on without a resource, without claiming it. Only deadlock
+/// detection looks at it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tern_manager_want(
+    manager: *const tern_manager_t,
+    holder: *const c_char,
+    holder_len: usize,
+    resource: *const c_char,
+    resource_len: usize,
+    err: *mut tern_error_t,
+) -> tern_status_t {
+    // SAFETY: the caller's contract.
+    unsafe {
+        with(manager, err, |manager: &LeaseManager| {
+            let holder = name(holder, holder_len, "holder")?;
+            manager.want(holder, name(resource, resource_len, "resource")?)?;
+            Ok(TERN_OK)
+        })
+    }
+}
+
+/// Takes back what tern_manager_want() declared.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tern_manager_unwant(
+    manager: *const tern_manager_t,
+    holder: *const c_char,
+    holder_len: usize,
+    resource: *const c_char,
+    resource_len: usize,
+    err: *mut tern_error_t,
+) -> tern_status_t {
+    // SAFETY: the caller's contract.
+    unsafe {
+        with(manager, err, |manager: &LeaseManager| {
+            let holder = name(holder, holder_len, "holder")?;
+            manager.unwant(holder, name(resource, resource_len, "resource")?)?;
+            Ok(TERN_OK)
+        })
+    }
+}
+
+/// `TERN_MORE` or `TERN_OK`.
+pub(super) fn more_if(more: bool) -> Result<tern_status_t, Failure> {
+    match more {
+        true => Err(Failure::new(TERN_MORE, "there is more than the buffer has room for")),
+        false => Ok(TERN_OK),
+    }
+}

@@ -1,0 +1,207 @@
+//! Reading the history as it is made.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use super::LeaseManager;
+use crate::home::process::Home;
+use crate::home::wake::Listener;
+use crate::table::{Error, Event};
+
+/// Reads events one after the other, and can wait for more: as a thread ([`wait`](Self::wait)) or with a file descriptor
+/// ([`fd`](Self::fd)). The iterator gives `None` when there is nothing now, and goes on when there is.
+///
+/// A reader does not keep the manager open.
+///
+/// ```
+/// use ternlease::{LeaseManager, What};
+///
+/// let manager = LeaseManager::open("process:")?;
+/// let mut events = manager.events(0);
+/// let lease = manager.acquire("gpu0", "trainer", std::time::Duration::from_secs(30))?;
+/// assert!(events.wait(None)?);
+/// assert!(matches!(events.next().unwrap().what, What::Granted { lease: id, .. } if id == lease));
+/// assert!(events.next().is_none());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct EventReader {
+    home: Arc<Home>,
+    cursor: u64,
+    missed: u64,
+    ahead: VecDeque<Event>,
+    signal: Arc<Signal>,
+    listener: Listener,
+    #[cfg(target_os = "linux")]
+    fd: Option<Descriptor>,
+}
+
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+struct Descriptor {
+    fd: std::os::fd::OwnedFd,
+    waker: Waker,
+    listener: Listener,
+}
+
+impl LeaseManager {
+    /// Reads the events after number `cursor`; 0: from the oldest that is remembered, `u64::MAX`: from now on.
+    pub fn events(&self, cursor: u64) -> EventReader {
+        let cursor = cursor.min(self.look(|table| table.last_event()));
+        let signal = Arc::new(Signal::default());
+        let listener = self.home().listen(Waker::from(signal.clone()));
+        EventReader {
+            home: self.home().clone(),
+            cursor,
+            missed: 0,
+            ahead: VecDeque::new(),
+            signal,
+            listener,
+            #[cfg(target_os = "linux")]
+            fd: None,
+        }
+    }
+}
+
+impl EventReader {
+    /// How many events were overwritten before this reader came to them, so far.
+    pub fn missed(&self) -> u64 {
+        self.missed
+    }
+
+    /// The number of the event that was read last: from there another reader can go on.
+    pub fn cursor(&self) -> u64 {
+        self.ahead.front().map_or(self.cursor, |event| event.number - 1)
+    }
+
+    /// Blocks the thread until there is something to read, or for so long; is there?
+    /// [`Error::Closed`] if there is not, and never will be.
+    pub fn wait(&mut self, timeout: Option<Duration>) -> Result<bool, Error> {
+        // A time beyond all times is no limit.
+        let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        loop {
+            if self.fetch() {
+                return Ok(true);
+            }
+            if self.home.is_abandoned() {
+                return Err(Error::Corrupt);
+            }
+            if self.home.is_closed() {
+                return Err(Error::Closed);
+            }
+            if !self.signal.wait(until) {
+                return Ok(self.fetch());
+            }
+        }
+    }
+
+    /// Has the manager gone? What is left can still be read.
+    pub fn is_closed(&self) -> bool {
+        self.home.is_closed()
+    }
+
+    /// What wakes this reader.
+    pub(super) fn signal(&self) -> Arc<Signal> {
+        self.signal.clone()
+    }
+
+    /// A file descriptor that is readable while there may be something to read: from an event until the iterator has given `None`.
+    /// It belongs to the reader.
+    #[cfg(target_os = "linux")]
+    pub fn fd(&mut self) -> Result<std::os::fd::BorrowedFd<'_>, Error> {
+        use std::os::fd::AsFd;
+        if self.fd.is_none() {
+            let (fd, waker) = crate::home::signal_fd::signal_fd()?;
+            let listener = self.home.listen(waker.clone());
+            // What happened before nobody tells.
+            waker.wake_by_ref();
+            self.fd = Some(Descriptor { fd, waker, listener });
+        }
+        self.fd.as_ref().map(|own| own.fd.as_fd()).ok_or(Error::Corrupt)
+    }
+
+    /// Looks for events; is there one to read?
+    fn fetch(&mut self) -> bool {
+        if !self.ahead.is_empty() {
+            return true;
+        }
+        #[cfg(target_os = "linux")]
+        if let Some(own) = &self.fd {
+            crate::home::signal_fd::clear(&own.fd);
+        }
+        let mut events = Vec::new();
+        self.missed += self.home.run(|table, now| {
+            // Fails only for a time beyond all times, and then looking is still right.
+            let _ = table.advance(now);
+            table.events_since(self.cursor, &mut events)
+        });
+        self.cursor = events.last().map_or(self.cursor, |event| event.number);
+        self.ahead.extend(events);
+        #[cfg(target_os = "linux")]
+        if let (Some(own), false) = (&self.fd, self.ahead.is_empty()) {
+            // Whoever reads one event per wake-up must be woken for the next.
+            own.waker.wake_by_ref();
+        }
+        !self.ahead.is_empty()
+    }
+}
+
+impl Iterator for EventReader {
+    type Item = Event;
+
+    fn next(&mut self) -> Option<Event> {
+        self.fetch();
+        self.ahead.pop_front()
+    }
+}
+
+impl Drop for EventReader {
+    fn drop(&mut self) {
+        self.home.unlisten(self.listener);
+        #[cfg(target_os = "linux")]
+        if let Some(own) = &self.fd {
+            self.home.unlisten(own.listener);
+        }
+    }
+}
+
+/// Something happened. Stays raised until somebody has waited for it.
+#[derive(Debug, Default)]
+pub(super) struct Signal {
+    raised: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Signal {
+    /// Lowers the signal once it is raised; false if the time came first.
+    pub fn wait(&self, until: Option<Instant>) -> bool {
+        let mut raised = self.raised.lock();
+        while !*raised {
+            match until {
+                None => self.changed.wait(&mut raised),
+                Some(until) if self.changed.wait_until(&mut raised, until).timed_out() => break,
+                Some(_) => {}
+            }
+        }
+        std::mem::take(&mut *raised)
+    }
+
+    pub fn raise(&self) {
+        *self.raised.lock() = true;
+        self.changed.notify_all();
+    }
+}
+
+impl Wake for Signal {
+    fn wake(self: Arc<Self>) {
+        self.raise();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.raise();
+    }
+}

@@ -1,0 +1,41 @@
+//! The counters as text, for whatever collects metrics.
+
+use std::fmt::Write;
+
+use super::LeaseManager;
+use crate::table::Reason;
+
+impl LeaseManager {
+    /// The counters in the text format that Prometheus reads, all of one instant.
+    ///
+    /// ```
+    /// let leases = ternlease::LeaseManager::new();
+    /// leases.acquire("gpu0", "worker", 3)?;
+    /// assert!(leases.metrics().contains("ternlease_leases_held 1\n"));
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
+    pub fn metrics(&self) -> String {
+        self.look(|table| {
+            let mut text = String::new();
+            let mut line = |kind: &str, name: &str, help: &str, value: u64| {
+                // Writing to a string does not fail.
+                let _ = write!(
+                    text,
+                    "# HELP ternlease_{name} {help}\n# TYPE ternlease_{name} {kind}\nternlease_{name} {value}\n"
+                );
+            };
+            line("gauge", "leases_held", "Leases held now.", table.held().into());
+            line("gauge", "claims_waiting", "Claims in line now.", table.waiting().into());
+            line("counter", "granted_total", "Leases granted.", table.granted());
+            line("counter", "revoked_total", "Leases revoked.", table.revocations());
+            line("counter", "events_total", "Events recorded.", table.last_event());
+            text.push_str("# HELP ternlease_ended_total Leases ended, or claims refused, by reason.\n");
+            text.push_str("# TYPE ternlease_ended_total counter\n");
+            for &reason in Reason::ALL {
+                let count = table.count(reason);
+                let _ = writeln!(text, "ternlease_ended_total{{reason=\"{reason}\"}} {count}");
+            }
+            text
+        })
+    }
+}

@@ -1,0 +1,201 @@
+//! Telling a holder what happens to its lease, by a call from a thread of the library's own.
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use parking_lot::Mutex;
+
+use super::events::Signal;
+use super::{EventReader, LeaseManager};
+use crate::home::process::Home;
+use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Reason, Time, What};
+
+/// What happened to a lease that is watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Notice {
+    /// The lease.
+    pub lease: LeaseId,
+    /// [`LeaseState::Held`]: it will be revoked. Otherwise it is over; `None` if by now nothing else is remembered of it.
+    pub state: Option<LeaseState>,
+    /// Why.
+    pub reason: Option<Reason>,
+    /// When it will be, or was, over.
+    pub at: Time,
+}
+
+type Callback = Box<dyn FnMut(&Notice) + Send>;
+
+/// The watches of one manager.
+#[derive(Default)]
+pub(super) struct Watches {
+    inner: Mutex<Option<Running>>,
+}
+
+struct Running {
+    inbox: Arc<Inbox>,
+    thread: JoinHandle<()>,
+}
+
+/// New watches on their way to the thread.
+struct Inbox {
+    new: Mutex<Vec<(LeaseId, Callback)>>,
+    signal: Arc<Signal>,
+}
+
+impl LeaseManager {
+    /// Calls `callback` when the lease gets a notice of its revocation (again if that comes to end earlier), and when it is over, for
+    /// whatever reason; then never again. The calls come from a thread of the library's own, one after the other, without any
+    /// lock: they may use the manager, but must not keep a clone of it.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::time::Duration;
+    /// use ternlease::{LeaseManager, LeaseState, Reason};
+    ///
+    /// let manager = LeaseManager::open("process:")?;
+    /// let lease = manager.acquire("gpu0", "trainer", Duration::from_secs(30))?;
+    /// let (tell, told) = mpsc::channel();
+    /// manager.watch(lease, move |notice| tell.send(*notice).unwrap())?;
+    ///
+    /// manager.revoke_with(lease, Reason::NodeDrain, "ops", Duration::from_secs(10))?;
+    /// let notice = told.recv()?;
+    /// assert_eq!(notice.state, Some(LeaseState::Held)); // still, for ten seconds
+    /// assert_eq!(notice.reason, Some(Reason::NodeDrain));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn watch(
+        &self,
+        lease: LeaseId,
+        callback: impl FnMut(&Notice) + Send + 'static,
+    ) -> Result<(), Error> {
+        self.prepare_watch(lease)?;
+        self.add_watch(lease, callback);
+        Ok(())
+    }
+
+    /// Can the lease be watched? Then nothing stands in the way of [`Self::add_watch`].
+    pub(crate) fn prepare_watch(&self, lease: LeaseId) -> Result<(), Error> {
+        match self.lease(lease) {
+            None => return Err(Error::UnknownLease),
+            Some(LeaseInfo { state: LeaseState::Held, .. }) => {}
+            Some(over) => {
+                let reason = over.reason.ok_or(Error::Corrupt)?;
+                return Err(Error::NotHeld(over.state, reason));
+            }
+        }
+        let mut inner = self.shared.watches.inner.lock();
+        if inner.is_none() {
+            *inner = Some(self.start_watching()?);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn add_watch(&self, lease: LeaseId, callback: impl FnMut(&Notice) + Send + 'static) {
+        if let Some(running) = &*self.shared.watches.inner.lock() {
+            running.inbox.new.lock().push((lease, Box::new(callback)));
+            running.inbox.signal.raise();
+        }
+    }
+
+    fn start_watching(&self) -> Result<Running, Error> {
+        let reader = self.events(u64::MAX);
+        let inbox = Arc::new(Inbox { new: Mutex::default(), signal: reader.signal() });
+        let watcher = Watcher {
+            home: self.home().clone(),
+            reader,
+            inbox: inbox.clone(),
+            watched: HashMap::new(),
+        };
+        let thread = std::thread::Builder::new().name("ternlease-watch".into());
+        let thread = thread
+            .spawn(move || watcher.run())
+            .map_err(|error| Error::System(error.raw_os_error().unwrap_or(0)))?;
+        Ok(Running { inbox, thread })
+    }
+}
+
+impl Watches {
+    /// The home is closed: the thread ends. After this no callback runs, unless this is called by one.
+    pub fn close(&self) {
+        if let Some(running) = self.inner.lock().take()
+            && running.thread.thread().id() != std::thread::current().id()
+        {
+            // It catches the panics of callbacks; one of its own is not the closer's.
+            let _ = running.thread.join();
+        }
+    }
+}
+
+impl std::fmt::Debug for Watches {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Watches")
+    }
+}
+
+struct Watched {
+    callback: Callback,
+    told: Option<Notice>,
+}
+
+/// What the thread has.
+struct Watcher {
+    home: Arc<Home>,
+    reader: EventReader,
+    inbox: Arc<Inbox>,
+    watched: HashMap<LeaseId, Vec<Watched>>,
+}
+
+impl Watcher {
+    fn run(mut self) {
+        loop {
+            let new = std::mem::take(&mut *self.inbox.new.lock());
+            for (lease, callback) in new {
+                self.watched.entry(lease).or_default().push(Watched { callback, told: None });
+                self.look(lease);
+            }
+            let missed = self.reader.missed();
+            while let Some(event) = self.reader.next() {
+                if let What::Revoking { lease, .. } | What::Ended { lease, .. } = event.what {
+                    self.look(lease);
+                }
+            }
+            if self.reader.missed() != missed {
+                let all: Vec<LeaseId> = self.watched.keys().copied().collect();
+                all.into_iter().for_each(|lease| self.look(lease));
+            }
+            if self.home.is_closed() || self.home.is_abandoned() {
+                return;
+            }
+            self.inbox.signal.wait(None);
+        }
+    }
+
+    /// Tells those who watch the lease what they have not been told yet.
+    fn look(&mut self, lease: LeaseId) {
+        let Some(watched) = self.watched.get_mut(&lease) else { return };
+        let info = self.home.run(|table, now| {
+            // Fails only for a time beyond all times, and then looking is still right.
+            let _ = table.advance(now);
+            table.lease(lease)
+        });
+        let notice = match info {
+            None => Notice { lease, state: None, reason: None, at: 0 },
+            Some(LeaseInfo { state: LeaseState::Held, revoking: false, .. }) => return,
+            Some(info) => {
+                Notice { lease, state: Some(info.state), reason: info.reason, at: info.end }
+            }
+        };
+        for watched in watched {
+            if watched.told.replace(notice) != Some(notice) {
+                // A callback that panics takes down nobody else's.
+                let _ = catch_unwind(AssertUnwindSafe(|| (watched.callback)(&notice)));
+            }
+        }
+        if notice.state != Some(LeaseState::Held) {
+            let done = self.watched.remove(&lease);
+            let _ = catch_unwind(AssertUnwindSafe(|| drop(done)));
+        }
+    }
+}
