@@ -4,6 +4,7 @@
 //! the ratio is taken per turn, and the median of the ratios is what counts. Nothing here asserts a time.
 
 mod allocations;
+mod capi;
 mod handover;
 mod instructions;
 mod lease;
@@ -33,7 +34,7 @@ Benchmarks of ternlease beside its peers.
 usage: ternlease-bench [--quick] [FILTER...]
        ternlease-bench instructions [--check | --record]
 
-FILTER       a name, or the beginning of one: lease, pool, lease.state, lease.tick.100
+FILTER       a name, or the beginning of one: lease, pool, capi, lease.state, lease.tick.100
 --quick      fewer rounds: under a minute instead of a few; less exact
 --help       this text
 
@@ -82,5 +83,6 @@ fn benchmarks(words: &[&str]) -> ExitCode {
     pool::run(&mut bench);
     handover::run(&mut bench);
     pool_waiters::run(&mut bench);
+    capi::run(&mut bench);
     bench.finish()
 }

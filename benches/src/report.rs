@@ -135,7 +135,7 @@ fn significant(value: f64) -> String {
 }
 
 /// Where cargo puts what it builds.
-fn target_directory() -> PathBuf {
+pub fn target_directory() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(directory) => directory.into(),
         None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target"),

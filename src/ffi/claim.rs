@@ -18,14 +18,14 @@ use std::ffi::c_char;
 use super::boundary::with;
 use super::error::{Failure, tern_error_t};
 use super::lease::tern_lease_t;
-use super::manager::{span, tern_manager_t};
+use super::manager::{length, tern_manager_t};
 use super::resource::tern_resource_t;
 use super::sized::{self, Plain};
 use super::status::tern_status_t::{self, *};
 use super::text::{array, name, required};
 use super::ticket::tern_ticket_t;
-use crate::table::{LeaseId, Outcome, ResourceId, Take};
-use crate::{ClaimBuilder, LeaseManager};
+use crate::LeaseManager;
+use crate::table::{Candidates, Claim, LeaseId, Outcome, ResourceId, Take};
 
 /// A text: UTF-8, not necessarily terminated.
 #[derive(Debug, Clone, Copy)]
@@ -90,6 +90,12 @@ pub const TERN_CLAIM_PREEMPTIBLE: u64 = 8;
 /// Take preemptible leases of lower priority rather than wait for their end.
 pub const TERN_CLAIM_PREEMPT: u64 = 16;
 
+const KNOWN_FLAGS: u64 = TERN_CLAIM_EXCLUSIVE
+    | TERN_CLAIM_SHARED
+    | TERN_CLAIM_SPARE
+    | TERN_CLAIM_PREEMPTIBLE
+    | TERN_CLAIM_PREEMPT;
+
 /// Claims with up to so many resources need no allocation.
 const FEW: usize = 16;
 
@@ -103,107 +109,85 @@ fn wrong(argument: &'static str, problem: &'static str) -> Failure {
 /// The caller's contract.
 #[inline(always)]
 unsafe fn with_claim<R>(
-    manager: &LeaseManager,
     claim: *const tern_claim_t,
-    work: impl FnOnce(ClaimBuilder<'_>) -> Result<R, Failure>,
+    work: impl FnOnce(&Claim<'_>) -> Result<R, Failure>,
 ) -> Result<R, Failure> {
-    // SAFETY: the caller's contract, for this block.
+    // SAFETY: the caller's contract, for this block. A `ResourceId` is a `u32` and nothing else.
     unsafe {
-        let claim = sized::load(claim, "claim")?;
-        let holder = name(claim.holder, claim.holder_len, "claim.holder")?;
-        let texts = array(claim.resources, claim.resource_count, "claim.resources")?;
-        let ids = array(claim.resource_ids, claim.resource_id_count, "claim.resource_ids")?;
-        let begun = begin(manager, holder, &claim)?;
-        match (texts, ids) {
-            ([], []) => Err(wrong("claim.resources", "is empty; name at least one")),
-            ([_, ..], [_, ..]) => Err(wrong(
-                "claim.resource_ids",
-                "is given beside claim.resources; give one of them",
-            )),
-            ([], ids) if ids.len() <= FEW => {
-                let mut few = [ResourceId(0); FEW];
-                few.iter_mut().zip(ids).for_each(|(to, id)| *to = ResourceId(*id));
-                work(begun.of_declared(&few[..ids.len()]))
-            }
-            ([], ids) => {
-                let many: Vec<ResourceId> = ids.iter().map(|&id| ResourceId(id)).collect();
-                work(begun.of_declared(&many))
-            }
-            (texts, _) if texts.len() <= FEW => {
-                let mut few = [""; FEW];
-                for (to, text) in few.iter_mut().zip(texts) {
-                    *to = name(text.data, text.len, "claim.resources")?;
+        sized::with(claim, "claim", |claim| {
+            let holder = name(claim.holder, claim.holder_len, "claim.holder")?;
+            let texts = array(claim.resources, claim.resource_count, "claim.resources")?;
+            let ids: *const ResourceId = claim.resource_ids.cast();
+            let ids = array(ids, claim.resource_id_count, "claim.resource_ids")?;
+            let mut few;
+            let many: Vec<&str>;
+            let named = |text: &tern_text_t| name(text.data, text.len, "claim.resources");
+            let candidates = match (texts.is_empty(), ids.is_empty()) {
+                (true, false) => Candidates::Declared(ids),
+                (true, true) => {
+                    return Err(wrong("claim.resources", "is empty; name at least one"));
                 }
-                work(begun.of(&few[..texts.len()]))
-            }
-            (texts, _) => {
-                let many: Result<Vec<&str>, Failure> =
-                    texts.iter().map(|text| name(text.data, text.len, "claim.resources")).collect();
-                work(begun.of(&many?))
-            }
-        }
+                (false, false) => {
+                    let problem = "is given beside claim.resources; give one of them";
+                    return Err(wrong("claim.resource_ids", problem));
+                }
+                (false, true) if texts.len() <= FEW => {
+                    few = [""; FEW];
+                    for (to, text) in few.iter_mut().zip(texts) {
+                        *to = named(text)?;
+                    }
+                    Candidates::Named(&few[..texts.len()])
+                }
+                (false, true) => {
+                    many = texts.iter().map(named).collect::<Result<_, _>>()?;
+                    Candidates::Named(&many)
+                }
+            };
+            work(&assemble(holder, candidates, claim)?)
+        })
     }
 }
 
+/// The claim as the table knows it.
 #[inline(always)]
-fn begin<'a>(
-    manager: &'a LeaseManager,
+fn assemble<'a>(
     holder: &'a str,
+    candidates: Candidates<'a>,
     claim: &tern_claim_t,
-) -> Result<ClaimBuilder<'a>, Failure> {
+) -> Result<Claim<'a>, Failure> {
     let has = |flag| claim.flags & flag != 0;
-    let mut made = manager.claim(holder).ttl(span(claim.ttl)).patience(span(claim.wait));
-    made = made.count(claim.count.max(1));
-    if claim.flags == 0 && claim.notice != 0 {
+    if claim.flags & !KNOWN_FLAGS != 0 {
+        return Err(wrong("claim.flags", "has unknown bits"));
+    }
+    let amount = Take::Amount { slots: claim.slots, memory: claim.memory_mib };
+    let no_amount = claim.slots | claim.memory_mib == 0;
+    let take = match claim.flags & (TERN_CLAIM_EXCLUSIVE | TERN_CLAIM_SHARED) {
+        0 if no_amount => Take::ONE_SLOT,
+        0 => amount,
+        TERN_CLAIM_EXCLUSIVE if no_amount => Take::Exclusive,
+        TERN_CLAIM_SHARED if no_amount => Take::Shared,
+        _ => return Err(wrong("claim", "can have one of EXCLUSIVE, SHARED and an amount")),
+    };
+    if claim.notice != 0 && !has(TERN_CLAIM_SPARE | TERN_CLAIM_PREEMPTIBLE) {
         return Err(wrong("claim.notice", "is for spare and preemptible claims only"));
     }
-    let amount = claim.slots != 0 || claim.memory_mib != 0;
-    if amount {
-        made = made.take(Take::Amount { slots: claim.slots, memory: claim.memory_mib });
-    }
-    if claim.flags != 0 {
-        let known = TERN_CLAIM_EXCLUSIVE
-            | TERN_CLAIM_SHARED
-            | TERN_CLAIM_SPARE
-            | TERN_CLAIM_PREEMPTIBLE
-            | TERN_CLAIM_PREEMPT;
-        if claim.flags & !known != 0 {
-            return Err(wrong("claim.flags", "has unknown bits"));
-        }
-        made = match (has(TERN_CLAIM_EXCLUSIVE), has(TERN_CLAIM_SHARED)) {
-            (false, false) => made,
-            (true, false) if !amount => made.take(Take::Exclusive),
-            (false, true) if !amount => made.take(Take::Shared),
-            _ => {
-                let problem = "can have one of EXCLUSIVE, SHARED and an amount";
-                return Err(wrong("claim", problem));
-            }
-        };
-        match (has(TERN_CLAIM_SPARE), has(TERN_CLAIM_PREEMPTIBLE)) {
-            (false, false) if claim.notice != 0 => {
-                return Err(wrong("claim.notice", "is for spare and preemptible claims only"));
-            }
-            (spare, preemptible) => {
-                if spare {
-                    made = made.spare(span(claim.notice));
-                }
-                if preemptible {
-                    made = made.preemptible(span(claim.notice));
-                }
-            }
-        }
-        if has(TERN_CLAIM_PREEMPT) {
-            made = made.preempt();
-        }
-    }
-    if claim.priority != 0 {
-        let priority = i16::try_from(claim.priority);
-        made = made.priority(priority.map_err(|_| wrong("claim.priority", "is beyond 16 bits"))?);
-    }
-    if claim.parent != 0 {
-        made = made.child_of(LeaseId(claim.parent));
-    }
-    Ok(made)
+    let Ok(priority) = i16::try_from(claim.priority) else {
+        return Err(wrong("claim.priority", "is beyond 16 bits"));
+    };
+    Ok(Claim {
+        holder,
+        candidates,
+        count: claim.count.max(1),
+        take,
+        ttl: length(claim.ttl),
+        wait: length(claim.wait),
+        priority,
+        spare: has(TERN_CLAIM_SPARE),
+        preemptible: has(TERN_CLAIM_PREEMPTIBLE),
+        preempt: has(TERN_CLAIM_PREEMPT),
+        grace: length(claim.notice),
+        parent: (claim.parent != 0).then_some(LeaseId(claim.parent)),
+    })
 }
 
 /// Asks for a lease and waits for it as long as the claim says. TERN_BUSY if the claim does not wait,
@@ -220,8 +204,8 @@ pub unsafe extern "C" fn tern_manager_claim(
     unsafe {
         with(manager, err, |manager: &LeaseManager| {
             required(lease, "lease")?;
-            with_claim(manager, claim, |claim| {
-                lease.write_unaligned(claim.wait()?.0);
+            with_claim(claim, |claim| {
+                lease.write_unaligned(manager.ask_and_wait(claim)?.0);
                 Ok(TERN_OK)
             })
         })
@@ -244,7 +228,7 @@ pub unsafe extern "C" fn tern_manager_enqueue(
         with(manager, err, |manager: &LeaseManager| {
             required(lease, "lease")?;
             required(ticket, "ticket")?;
-            with_claim(manager, claim, |claim| match claim.submit() {
+            with_claim(claim, |claim| match manager.ask(claim) {
                 Ok(Outcome::Granted(id)) => {
                     lease.write_unaligned(id.0);
                     Ok(TERN_OK)

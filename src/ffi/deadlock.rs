@@ -62,6 +62,8 @@ impl Object for Deadlocks {
     }
 
     fn abandon(&self) {}
+
+    fn finish(&self) {}
 }
 
 /// Looks for deadlocks; how many there are goes to `count`, which may be NULL.

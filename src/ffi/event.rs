@@ -104,6 +104,8 @@ impl Object for Reader {
     }
 
     fn abandon(&self) {}
+
+    fn finish(&self) {}
 }
 
 fn convert(event: &Event, missed: u64) -> tern_event_t {

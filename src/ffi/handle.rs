@@ -25,6 +25,8 @@ pub(super) trait Object: Sized + 'static {
     fn closed() -> &'static Closed<Self>;
     /// A call panicked: whoever waits for the object must not wait in vain.
     fn abandon(&self);
+    /// The handle is closed, the object still there: ends what runs beside the caller and may be using it.
+    fn finish(&self);
 }
 
 #[repr(C)]
@@ -147,7 +149,9 @@ impl<T: Object> Handle<T> {
             return;
         }
         handle.tag.store(tag & !STATE | CLOSED, Ordering::Relaxed);
-        // SAFETY: the tag said that the object is there; now it says that it is not, so nobody takes it again.
+        // SAFETY: the tag said that the object is there, and nobody takes it away before the next step.
+        unsafe { (*handle.object.get()).assume_init_ref() }.finish();
+        // SAFETY: as above; now the tag says that it is not there, so nobody takes it again.
         let object = unsafe { (*handle.object.get()).assume_init_read() };
         T::closed().keep(pointer.cast());
         drop(object);

@@ -73,12 +73,22 @@ impl Object for LeaseManager {
     fn abandon(&self) {
         LeaseManager::abandon(self);
     }
+
+    /// A callback may be using the manager: it ends first.
+    fn finish(&self) {
+        self.shut_down();
+    }
 }
 
-/// A length of time as C gives it.
+/// A length of time as C gives it, in the manager's own unit.
+#[inline(always)]
+pub(super) fn length(units: u64) -> u64 {
+    if units == u64::MAX { FOREVER } else { units }
+}
+
 #[inline(always)]
 pub(super) fn span(units: u64) -> Span {
-    if units == u64::MAX { Span::Forever } else { Span::Units(units) }
+    Span::Units(length(units))
 }
 
 /// A time as C gets it.
@@ -108,7 +118,7 @@ pub unsafe extern "C" fn tern_manager_open(
             let url = text(url, url_len, "url")?;
             let options = match options.is_null() {
                 true => Options::real(),
-                false => read(&sized::load(options, "options")?)?,
+                false => sized::with(options, "options", read)?,
             };
             let opened = LeaseManager::open_with(url, options)?;
             manager.write_unaligned(Handle::open(opened));

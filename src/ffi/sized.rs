@@ -40,31 +40,37 @@ fn check_size(size: usize, name: &'static str) -> Result<(), Failure> {
     }
 }
 
-/// Reads a caller's struct.
+/// Does something with a caller's struct: where it is if it is as ours, with a copy otherwise.
 ///
 /// # Safety
 /// The caller's contract.
 #[inline(always)]
-pub(super) unsafe fn load<T: Plain>(from: *const T, name: &'static str) -> Result<T, Failure> {
+pub(super) unsafe fn with<T: Plain, R>(
+    from: *const T,
+    name: &'static str,
+    work: impl FnOnce(&T) -> Result<R, Failure>,
+) -> Result<R, Failure> {
     if from.is_null() {
         return Err(Failure::null(name));
     }
     // SAFETY: not NULL, so by the caller's contract at least the size can be read.
     let size = unsafe { size_at(from.cast()) };
-    if size == size_of::<T>() {
-        // SAFETY: the caller's struct is as long as ours; all bytes are values of it.
-        return Ok(unsafe { from.read_unaligned() });
+    if size == size_of::<T>() && from.is_aligned() {
+        // SAFETY: the caller's struct is as long as ours, aligned, and stays as it is during the call; all bytes are values of it.
+        return work(unsafe { &*from });
     }
     // SAFETY: as required.
-    unsafe { load_other(from, size, name) }
+    unsafe { with_copy(from, size, name, work) }
 }
 
 #[cold]
-unsafe fn load_other<T: Plain>(
+#[inline(never)]
+unsafe fn with_copy<T: Plain, R>(
     from: *const T,
     size: usize,
     name: &'static str,
-) -> Result<T, Failure> {
+    work: impl FnOnce(&T) -> Result<R, Failure>,
+) -> Result<R, Failure> {
     check_size(size, name)?;
     // SAFETY: the caller's struct can be read for the size that it says it has.
     let bytes = unsafe { std::slice::from_raw_parts(from.cast::<u8>(), size) };
@@ -78,10 +84,11 @@ unsafe fn load_other<T: Plain>(
     let mut value = MaybeUninit::<T>::zeroed();
     let len = size.min(size_of::<T>());
     // SAFETY: both are valid for `len` bytes and do not overlap; all bytes, zeros included, are values of `T`.
-    unsafe {
+    let value = unsafe {
         ptr::copy_nonoverlapping(bytes.as_ptr(), value.as_mut_ptr().cast::<u8>(), len);
-        Ok(value.assume_init())
-    }
+        value.assume_init()
+    };
+    work(&value)
 }
 
 /// Checks a struct that an answer is to be written to; its size.

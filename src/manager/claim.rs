@@ -117,10 +117,7 @@ impl<'a> ClaimBuilder<'a> {
 
     /// A lease, however long it takes. Blocks the thread.
     pub fn wait(self) -> Result<LeaseId, Error> {
-        match self.ask()? {
-            Outcome::Granted(lease) => Ok(lease),
-            Outcome::Waiting(id) => Ticket::waiting(self.manager, id).wait(),
-        }
+        self.manager.granted(self.ask()?)
     }
 
     /// A lease within this time, or [`Error::Refused`]. Blocks the thread.
@@ -148,8 +145,7 @@ impl<'a> ClaimBuilder<'a> {
 
     #[inline(always)]
     fn ask(&self) -> Result<Outcome, Error> {
-        let home = self.manager.home();
-        let clock = home.clock();
+        let clock = self.manager.home().clock();
         let claim = Claim {
             holder: self.holder,
             candidates: self.candidates,
@@ -164,7 +160,30 @@ impl<'a> ClaimBuilder<'a> {
             grace: clock.measure(self.grace)?,
             parent: self.parent,
         };
-        home.run(|table, now| table.claim(now, &claim))
+        self.manager.ask(&claim)
+    }
+}
+
+impl LeaseManager {
+    #[inline(always)]
+    pub(crate) fn ask(&self, claim: &Claim<'_>) -> Result<Outcome, Error> {
+        self.home().run(|table, now| table.claim(now, claim))
+    }
+
+    /// The lease that a claim was granted, or will be.
+    #[inline(always)]
+    fn granted(&self, outcome: Outcome) -> Result<LeaseId, Error> {
+        match outcome {
+            Outcome::Granted(lease) => Ok(lease),
+            Outcome::Waiting(id) => Ticket::waiting(self, id).wait(),
+        }
+    }
+
+    /// Asks as a claim of the C boundary does, and blocks the thread as long as it says.
+    #[cfg(feature = "capi")]
+    #[inline(always)]
+    pub(crate) fn ask_and_wait(&self, claim: &Claim<'_>) -> Result<LeaseId, Error> {
+        self.granted(self.ask(claim)?)
     }
 }
 

@@ -58,10 +58,17 @@ struct Shared {
     watches: watch::Watches,
 }
 
-impl Drop for Shared {
-    fn drop(&mut self) {
+impl Shared {
+    /// Ends the threads of the library that serve this manager.
+    fn shut_down(&self) {
         self.home.close();
         self.watches.close();
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.shut_down();
     }
 }
 
@@ -364,7 +371,13 @@ impl LeaseManager {
         })
     }
 
-    /// For the test of that.
+    /// Nobody will use this manager again, apart from callbacks that are still running.
+    #[cfg(feature = "capi")]
+    pub(crate) fn shut_down(&self) {
+        self.shared.shut_down();
+    }
+
+    /// For the test of what [`Self::abandon`] is for.
     #[cfg(feature = "capi-test")]
     pub(crate) fn panic_in_a_command(&self) -> ! {
         self.look(|_| panic!("on purpose, for a test"))

@@ -119,7 +119,9 @@ impl LeaseManager {
 impl Watches {
     /// The home is closed: the thread ends. After this no callback runs, unless this is called by one.
     pub fn close(&self) {
-        if let Some(running) = self.inner.lock().take()
+        // Not with the lock: a callback may just be asking for it.
+        let running = self.inner.lock().take();
+        if let Some(running) = running
             && running.thread.thread().id() != std::thread::current().id()
         {
             // It catches the panics of callbacks; one of its own is not the closer's.

@@ -63,6 +63,7 @@ pub struct TicketId(pub u64);
 
 /// A declared resource: cheaper to claim by than its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(transparent)]
 pub struct ResourceId(pub(crate) u32);
 
 impl fmt::Display for LeaseId {
