@@ -8,9 +8,10 @@
  *
  * - Names are tern_<type>_<verb>(self, inputs, outputs, err).
  * - They return a status, and details of it in `err`, which may be NULL; or a trit (+1, 0, -1).
- * - Every pointer is checked for NULL. Outputs are written only as the status says. What failed has changed nothing.
- * - Managers and readers are opaque handles, to be closed. Leases and tickets are numbers, which need no
- *   care: one that is over, forged or of another manager is a status.
+ * - Every pointer is checked for NULL. Outputs are written only as the status says. What failed
+ *   has changed nothing.
+ * - Managers and readers are opaque handles, to be closed. Leases and tickets are numbers, which
+ *   need no care: one that is over, forged or of another manager is a status.
  * - Text comes in as pointer and length, in UTF-8, and is not kept: TERN_STR("gpu0") writes both.
  *   It goes out into the caller's buffer, always terminated.
  * - Structs begin with their size; make them with their _init function.
@@ -324,7 +325,7 @@ tern_status_t tern_abi_check(uint32_t version_number, tern_error_t *err);
  *     tern_error_t err = tern_error_init();
  *     if (tern_manager_open(TERN_STR("process:"), NULL, &manager, &err) != TERN_OK)
  *         die(err.message);
- *     ...
+ *     use(manager);
  *     tern_manager_close(manager);
  * =========================================================================== */
 
@@ -357,73 +358,6 @@ typedef struct tern_options_t {
     uint32_t history;
 } tern_options_t;
 
-// Opens the table that a URL names. `options` may be NULL. Close it with tern_manager_close().
-tern_status_t tern_manager_open(const char *url,
-                                size_t url_len,
-                                const struct tern_options_t *options,
-                                struct tern_manager_t **manager,
-                                tern_error_t *err);
-
-// Closes a manager. Its leases are gone with it, callbacks have ended when this returns (unless
-// one of them calls it), and the handle must not be used again. NULL is allowed. In a forked
-// child only the handle ends: what the parent holds it keeps.
-void tern_manager_close(struct tern_manager_t *manager);
-
-// Counts one tick. With a real clock: only brings the table up to date.
-tern_status_t tern_manager_tick(const struct tern_manager_t *manager, tern_error_t *err);
-
-// The time by the manager's clock: ticks so far, or microseconds since the machine started.
-tern_status_t tern_manager_tick_count(const struct tern_manager_t *manager,
-                                      uint64_t *out,
-                                      tern_error_t *err);
-
-// How many leases are held.
-tern_status_t tern_manager_active_count(const struct tern_manager_t *manager,
-                                        uint64_t *out,
-                                        tern_error_t *err);
-
-// How many claims wait.
-tern_status_t tern_manager_pending_claimers(const struct tern_manager_t *manager,
-                                            uint64_t *out,
-                                            tern_error_t *err);
-
-// How many leases were revoked so far; each counts once.
-tern_status_t tern_manager_revocations(const struct tern_manager_t *manager,
-                                       uint64_t *out,
-                                       tern_error_t *err);
-
-// How many leases ended, or claims were refused, for this reason so far.
-tern_status_t tern_manager_count(const struct tern_manager_t *manager,
-                                 int32_t reason,
-                                 uint64_t *out,
-                                 tern_error_t *err);
-
-// The counters as text, in the format that Prometheus reads. `needed`, which may be NULL, gets
-// the whole length without the final zero; TERN_MORE if that did not fit. A capacity of 0 asks
-// for the length only.
-tern_status_t tern_manager_metrics(const struct tern_manager_t *manager,
-                                   char *buffer,
-                                   size_t capacity,
-                                   size_t *needed,
-                                   tern_error_t *err);
-
-// Declares that a holder cannot go on without a resource, without claiming it. Only deadlock
-// detection looks at it.
-tern_status_t tern_manager_want(const struct tern_manager_t *manager,
-                                const char *holder,
-                                size_t holder_len,
-                                const char *resource,
-                                size_t resource_len,
-                                tern_error_t *err);
-
-// Takes back what tern_manager_want() declared.
-tern_status_t tern_manager_unwant(const struct tern_manager_t *manager,
-                                  const char *holder,
-                                  size_t holder_len,
-                                  const char *resource,
-                                  size_t resource_len,
-                                  tern_error_t *err);
-
 static inline tern_options_t tern_options_init(void)
 {
     tern_options_t made;
@@ -431,6 +365,21 @@ static inline tern_options_t tern_options_init(void)
     made.struct_size = sizeof made;
     return made;
 }
+
+// Opens the table that a URL names. `options` may be NULL. Close it with tern_manager_close().
+tern_status_t tern_manager_open(const char *url,
+                                size_t url_len,
+                                const tern_options_t *options,
+                                tern_manager_t **manager,
+                                tern_error_t *err);
+
+// Closes a manager. Its leases are gone with it, callbacks have ended when this returns (unless
+// one of them calls it), and the handle must not be used again. NULL is allowed. In a forked
+// child only the handle ends: what the parent holds it keeps.
+void tern_manager_close(tern_manager_t *manager);
+
+// Counts one tick. With a real clock: only brings the table up to date.
+tern_status_t tern_manager_tick(const tern_manager_t *manager, tern_error_t *err);
 
 /* ===========================================================================
  * Resource: what leases are on.
@@ -463,6 +412,14 @@ typedef struct tern_resource_info_t {
     uint8_t reserved[2];
 } tern_resource_info_t;
 
+static inline tern_resource_info_t tern_resource_info_init(void)
+{
+    tern_resource_info_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
 // Makes a resource with so many slots and so much memory, or changes the size of one that is
 // not in use. Its number goes to `resource`, which may be NULL.
 tern_status_t tern_resource_declare(const tern_manager_t *manager,
@@ -485,16 +442,8 @@ tern_status_t tern_resource_set_health(const tern_manager_t *manager,
 tern_status_t tern_resource_info(const tern_manager_t *manager,
                                  const char *resource_name,
                                  size_t resource_name_len,
-                                 struct tern_resource_info_t *info,
+                                 tern_resource_info_t *info,
                                  tern_error_t *err);
-
-static inline tern_resource_info_t tern_resource_info_init(void)
-{
-    tern_resource_info_t made;
-    memset(&made, 0, sizeof made);
-    made.struct_size = sizeof made;
-    return made;
-}
 
 /* ===========================================================================
  * Lease: the right to use a resource for a while.
@@ -504,7 +453,8 @@ static inline tern_resource_info_t tern_resource_info_init(void)
  * its own fencing token. Using one that is over is a status, whatever has happened meanwhile.
  *
  *     tern_lease_t lease;
- *     if (tern_lease_acquire(manager, TERN_STR("gpu0"), TERN_STR("trainer"), 30 * 1000000, &lease, &err) == TERN_BUSY)
+ *     uint64_t ttl = 30 * 1000000;
+ *     if (tern_lease_acquire(manager, TERN_STR("gpu0"), TERN_STR("trainer"), ttl, &lease, &err))
  *         come_back_later();
  *     while (work_to_do() && tern_lease_renew(manager, lease, NULL, &err) == TERN_OK)
  *         work_for_ten_seconds();
@@ -622,6 +572,14 @@ typedef struct tern_lease_info_t {
     char revoker[256];
 } tern_lease_info_t;
 
+static inline tern_lease_info_t tern_lease_info_init(void)
+{
+    tern_lease_info_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
 // What a lease takes of one resource. Make it with tern_take_init().
 typedef struct tern_take_t {
     // sizeof(tern_take_t)
@@ -634,16 +592,24 @@ typedef struct tern_take_t {
     char resource[256];
 } tern_take_t;
 
+static inline tern_take_t tern_take_init(void)
+{
+    tern_take_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
 // Everything about a lease that is held or remembered.
 tern_status_t tern_lease_info(const tern_manager_t *manager,
                               tern_lease_t lease,
-                              struct tern_lease_info_t *info,
+                              tern_lease_info_t *info,
                               tern_error_t *err);
 
 // What a lease takes, or took.
 tern_status_t tern_lease_takes(const tern_manager_t *manager,
                                tern_lease_t lease,
-                               struct tern_take_t *takes,
+                               tern_take_t *takes,
                                size_t capacity,
                                size_t *needed,
                                tern_error_t *err);
@@ -659,26 +625,10 @@ tern_status_t tern_manager_held_by(const tern_manager_t *manager,
 
 // All held leases, oldest first.
 tern_status_t tern_manager_leases(const tern_manager_t *manager,
-                                  struct tern_lease_info_t *infos,
+                                  tern_lease_info_t *infos,
                                   size_t capacity,
                                   size_t *needed,
                                   tern_error_t *err);
-
-static inline tern_lease_info_t tern_lease_info_init(void)
-{
-    tern_lease_info_t made;
-    memset(&made, 0, sizeof made);
-    made.struct_size = sizeof made;
-    return made;
-}
-
-static inline tern_take_t tern_take_init(void)
-{
-    tern_take_t made;
-    memset(&made, 0, sizeof made);
-    made.struct_size = sizeof made;
-    return made;
-}
 
 /* ===========================================================================
  * Ticket: a claim in line.
@@ -719,6 +669,14 @@ typedef struct tern_ticket_info_t {
     char holder[256];
 } tern_ticket_info_t;
 
+static inline tern_ticket_info_t tern_ticket_info_init(void)
+{
+    tern_ticket_info_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
 // A name. Make it with tern_name_init().
 typedef struct tern_name_t {
     // sizeof(tern_name_t)
@@ -726,6 +684,14 @@ typedef struct tern_name_t {
     // The name, terminated.
     char text[256];
 } tern_name_t;
+
+static inline tern_name_t tern_name_init(void)
+{
+    tern_name_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
 
 // The state of a ticket: TERN_GRANTED, TERN_IN_LINE or TERN_DENIED; TERN_TRIT_UNKNOWN if the
 // call failed or nothing is remembered of it. Takes no lock, and is not the end of the ticket.
@@ -760,39 +726,23 @@ tern_status_t tern_ticket_fd(const tern_manager_t *manager,
 // Everything about a ticket that waits. TERN_EMPTY once it is decided.
 tern_status_t tern_ticket_info(const tern_manager_t *manager,
                                tern_ticket_t ticket,
-                               struct tern_ticket_info_t *info,
+                               tern_ticket_info_t *info,
                                tern_error_t *err);
 
 // The resources that a waiting ticket may be served from.
 tern_status_t tern_ticket_resources(const tern_manager_t *manager,
                                     tern_ticket_t ticket,
-                                    struct tern_name_t *names,
+                                    tern_name_t *names,
                                     size_t capacity,
                                     size_t *needed,
                                     tern_error_t *err);
 
 // All waiting claims, in order.
 tern_status_t tern_manager_tickets(const tern_manager_t *manager,
-                                   struct tern_ticket_info_t *infos,
+                                   tern_ticket_info_t *infos,
                                    size_t capacity,
                                    size_t *needed,
                                    tern_error_t *err);
-
-static inline tern_ticket_info_t tern_ticket_info_init(void)
-{
-    tern_ticket_info_t made;
-    memset(&made, 0, sizeof made);
-    made.struct_size = sizeof made;
-    return made;
-}
-
-static inline tern_name_t tern_name_init(void)
-{
-    tern_name_t made;
-    memset(&made, 0, sizeof made);
-    made.struct_size = sizeof made;
-    return made;
-}
 
 /* ===========================================================================
  * Claim: asking for several resources, for parts of them, with a wait and a priority.
@@ -845,7 +795,7 @@ typedef struct tern_claim_t {
     // Length of `holder`.
     size_t holder_len;
     // The resources it may be served from, the preferred ones first.
-    const struct tern_text_t *resources;
+    const tern_text_t *resources;
     // How many those are.
     size_t resource_count;
     // The same, by their numbers; instead of `resources`, not beside them.
@@ -873,11 +823,19 @@ typedef struct tern_claim_t {
     int32_t priority;
 } tern_claim_t;
 
+static inline tern_claim_t tern_claim_init(void)
+{
+    tern_claim_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
 // Asks for a lease and waits for it as long as the claim says. TERN_BUSY if the claim does not
 // wait, TERN_TIMEOUT if it waited in vain, TERN_REFUSED if it left the line for another reason.
 // Blocks the thread; to wait with an event loop, use tern_manager_enqueue().
 tern_status_t tern_manager_claim(const tern_manager_t *manager,
-                                 const struct tern_claim_t *claim,
+                                 const tern_claim_t *claim,
                                  tern_lease_t *lease,
                                  tern_error_t *err);
 
@@ -886,18 +844,10 @@ tern_status_t tern_manager_claim(const tern_manager_t *manager,
 // tern_ticket_wait() or tern_ticket_cancel(): until then it keeps its place in the table.
 // TERN_BUSY if the claim does not wait.
 tern_status_t tern_manager_enqueue(const tern_manager_t *manager,
-                                   const struct tern_claim_t *claim,
+                                   const tern_claim_t *claim,
                                    tern_lease_t *lease,
                                    tern_ticket_t *ticket,
                                    tern_error_t *err);
-
-static inline tern_claim_t tern_claim_init(void)
-{
-    tern_claim_t made;
-    memset(&made, 0, sizeof made);
-    made.struct_size = sizeof made;
-    return made;
-}
 
 /* ===========================================================================
  * Events: the history, as it is made.
@@ -968,36 +918,6 @@ typedef struct tern_event_t {
     char resource[256];
 } tern_event_t;
 
-// Reads the events after number `cursor`; 0: from the oldest that is remembered, TERN_FOREVER:
-// from now on. Close it with tern_events_close().
-tern_status_t tern_events_open(const tern_manager_t *manager,
-                               uint64_t cursor,
-                               struct tern_events_t **events,
-                               tern_error_t *err);
-
-// Closes a reader. NULL is allowed.
-void tern_events_close(struct tern_events_t *events);
-
-// The next event. TERN_EMPTY if there is none now; TERN_ERR_CLOSED if there is none and the
-// manager is gone.
-tern_status_t tern_events_next(const struct tern_events_t *events,
-                               struct tern_event_t *event,
-                               tern_error_t *err);
-
-// Blocks the thread until there is an event to read, for `timeout_us` microseconds at most
-// (TERN_FOREVER: as long as it takes): TERN_TIMEOUT. TERN_ERR_CLOSED if there is none and the
-// manager is gone.
-tern_status_t tern_events_wait(const struct tern_events_t *events,
-                               uint64_t timeout_us,
-                               tern_error_t *err);
-
-// A descriptor that is readable while there may be something to read: from an event until
-// tern_events_next() has said TERN_EMPTY. It belongs to the reader: do not close it, nor read
-// from it.
-tern_status_t tern_events_fd(const struct tern_events_t *events,
-                             int *fd,
-                             tern_error_t *err);
-
 static inline tern_event_t tern_event_init(void)
 {
     tern_event_t made;
@@ -1005,6 +925,36 @@ static inline tern_event_t tern_event_init(void)
     made.struct_size = sizeof made;
     return made;
 }
+
+// Reads the events after number `cursor`; 0: from the oldest that is remembered, TERN_FOREVER:
+// from now on. Close it with tern_events_close().
+tern_status_t tern_events_open(const tern_manager_t *manager,
+                               uint64_t cursor,
+                               tern_events_t **events,
+                               tern_error_t *err);
+
+// Closes a reader. NULL is allowed.
+void tern_events_close(tern_events_t *events);
+
+// The next event. TERN_EMPTY if there is none now; TERN_ERR_CLOSED if there is none and the
+// manager is gone.
+tern_status_t tern_events_next(const tern_events_t *events,
+                               tern_event_t *event,
+                               tern_error_t *err);
+
+// Blocks the thread until there is an event to read, for `timeout_us` microseconds at most
+// (TERN_FOREVER: as long as it takes): TERN_TIMEOUT. TERN_ERR_CLOSED if there is none and the
+// manager is gone.
+tern_status_t tern_events_wait(const tern_events_t *events,
+                               uint64_t timeout_us,
+                               tern_error_t *err);
+
+// A descriptor that is readable while there may be something to read: from an event until
+// tern_events_next() has said TERN_EMPTY. It belongs to the reader: do not close it, nor read
+// from it.
+tern_status_t tern_events_fd(const tern_events_t *events,
+                             int *fd,
+                             tern_error_t *err);
 
 /* ===========================================================================
  * Watch: being called when something happens to a lease.
@@ -1014,14 +964,19 @@ static inline tern_event_t tern_event_init(void)
  * It must not throw an exception or jump out. Programs that would rather not be called read
  * events instead.
  *
- *     static void on_notice(void *user, tern_lease_t lease, tern_trit_t state, int32_t reason, uint64_t at)
+ *     static void on_notice(void *user, tern_lease_t lease, tern_trit_t state,
+ *                           int32_t reason, uint64_t at)
  *     {
+ *         printf("lease %" PRIu64 ": %s\n", lease, tern_reason_name(reason));
  *         if (state == TERN_HELD)
  *             save_work_until(user, at);   // a notice: revoked at that time
  *         else
  *             stop_using_the_gpu(user);    // over
  *     }
- *     tern_lease_watch(manager, lease, on_notice, job, NULL, &err);
+ *     static void begin(tern_manager_t *manager, tern_lease_t lease, void *job)
+ *     {
+ *         tern_lease_watch(manager, lease, on_notice, job, NULL, NULL);
+ *     }
  * =========================================================================== */
 
 // Is called with what tern_lease_watch() was given. `state` TERN_HELD: the lease will be
@@ -1059,7 +1014,7 @@ tern_status_t tern_lease_watch(const tern_manager_t *manager,
  *     for (size_t i = 0; i < count; i++) {
  *         tern_lease_t victim;
  *         tern_deadlocks_victim(found, i, &victim, &err);
- *         tern_lease_revoke(manager, victim, TERN_REASON_DEADLOCK_VICTIM, TERN_STR("me"), 0, NULL, &err);
+ *         tern_lease_revoke(manager, victim, TERN_REASON_DEADLOCK_VICTIM, NULL, 0, 0, NULL, &err);
  *     }
  *     tern_deadlocks_close(found);
  * =========================================================================== */
@@ -1080,38 +1035,6 @@ typedef struct tern_wait_t {
     char worker[256];
 } tern_wait_t;
 
-// Looks for deadlocks; how many there are goes to `count`, which may be NULL. Close the answer
-// with tern_deadlocks_close().
-tern_status_t tern_deadlocks_find(const tern_manager_t *manager,
-                                  struct tern_deadlocks_t **deadlocks,
-                                  size_t *count,
-                                  tern_error_t *err);
-
-// Closes the answer. NULL is allowed.
-void tern_deadlocks_close(struct tern_deadlocks_t *deadlocks);
-
-// The lease whose revocation breaks the deadlock at the least cost.
-tern_status_t tern_deadlocks_victim(const struct tern_deadlocks_t *deadlocks,
-                                    size_t index,
-                                    tern_lease_t *victim,
-                                    tern_error_t *err);
-
-// Everybody who is stuck because of the deadlock, by name, sorted.
-tern_status_t tern_deadlocks_stuck(const struct tern_deadlocks_t *deadlocks,
-                                   size_t index,
-                                   tern_name_t *names,
-                                   size_t capacity,
-                                   size_t *needed,
-                                   tern_error_t *err);
-
-// The proof: each waits for a lease of the next, the last for one of the first.
-tern_status_t tern_deadlocks_cycle(const struct tern_deadlocks_t *deadlocks,
-                                   size_t index,
-                                   struct tern_wait_t *waits,
-                                   size_t capacity,
-                                   size_t *needed,
-                                   tern_error_t *err);
-
 static inline tern_wait_t tern_wait_init(void)
 {
     tern_wait_t made;
@@ -1119,6 +1042,97 @@ static inline tern_wait_t tern_wait_init(void)
     made.struct_size = sizeof made;
     return made;
 }
+
+// Looks for deadlocks; how many there are goes to `count`, which may be NULL. Close the answer
+// with tern_deadlocks_close().
+tern_status_t tern_deadlocks_find(const tern_manager_t *manager,
+                                  tern_deadlocks_t **deadlocks,
+                                  size_t *count,
+                                  tern_error_t *err);
+
+// Closes the answer. NULL is allowed.
+void tern_deadlocks_close(tern_deadlocks_t *deadlocks);
+
+// The lease whose revocation breaks the deadlock at the least cost.
+tern_status_t tern_deadlocks_victim(const tern_deadlocks_t *deadlocks,
+                                    size_t index,
+                                    tern_lease_t *victim,
+                                    tern_error_t *err);
+
+// Everybody who is stuck because of the deadlock, by name, sorted.
+tern_status_t tern_deadlocks_stuck(const tern_deadlocks_t *deadlocks,
+                                   size_t index,
+                                   tern_name_t *names,
+                                   size_t capacity,
+                                   size_t *needed,
+                                   tern_error_t *err);
+
+// The proof: each waits for a lease of the next, the last for one of the first.
+tern_status_t tern_deadlocks_cycle(const tern_deadlocks_t *deadlocks,
+                                   size_t index,
+                                   tern_wait_t *waits,
+                                   size_t capacity,
+                                   size_t *needed,
+                                   tern_error_t *err);
+
+// Declares that a holder cannot go on without a resource, without claiming it. Only deadlock
+// detection looks at it.
+tern_status_t tern_manager_want(const tern_manager_t *manager,
+                                const char *holder,
+                                size_t holder_len,
+                                const char *resource,
+                                size_t resource_len,
+                                tern_error_t *err);
+
+// Takes back what tern_manager_want() declared.
+tern_status_t tern_manager_unwant(const tern_manager_t *manager,
+                                  const char *holder,
+                                  size_t holder_len,
+                                  const char *resource,
+                                  size_t resource_len,
+                                  tern_error_t *err);
+
+/* ===========================================================================
+ * Counters: how much there is, and how much has happened.
+ *
+ *     uint64_t held = 0;
+ *     tern_manager_active_count(manager, &held, &err);
+ * =========================================================================== */
+
+// The time by the manager's clock: ticks so far, or microseconds since the machine started.
+tern_status_t tern_manager_tick_count(const tern_manager_t *manager,
+                                      uint64_t *out,
+                                      tern_error_t *err);
+
+// How many leases are held.
+tern_status_t tern_manager_active_count(const tern_manager_t *manager,
+                                        uint64_t *out,
+                                        tern_error_t *err);
+
+// How many claims wait.
+tern_status_t tern_manager_pending_claimers(const tern_manager_t *manager,
+                                            uint64_t *out,
+                                            tern_error_t *err);
+
+// How many leases were revoked so far; each counts once.
+tern_status_t tern_manager_revocations(const tern_manager_t *manager,
+                                       uint64_t *out,
+                                       tern_error_t *err);
+
+// How many leases ended, or claims were refused, for this reason so far.
+tern_status_t tern_manager_count(const tern_manager_t *manager,
+                                 int32_t reason,
+                                 uint64_t *out,
+                                 tern_error_t *err);
+
+// The counters as text, in the format that Prometheus reads. `needed`, which may be NULL, gets
+// the whole length without the final zero; TERN_MORE if that did not fit. A capacity of 0 asks
+// for the length only.
+tern_status_t tern_manager_metrics(const tern_manager_t *manager,
+                                   char *buffer,
+                                   size_t capacity,
+                                   size_t *needed,
+                                   tern_error_t *err);
 
 #ifdef __cplusplus
 }

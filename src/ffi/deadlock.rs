@@ -9,7 +9,7 @@
 //!     for (size_t i = 0; i < count; i++) {
 //!         tern_lease_t victim;
 //!         tern_deadlocks_victim(found, i, &victim, &err);
-//!         tern_lease_revoke(manager, victim, TERN_REASON_DEADLOCK_VICTIM, TERN_STR("me"), 0, NULL, &err);
+//!         tern_lease_revoke(manager, victim, TERN_REASON_DEADLOCK_VICTIM, NULL, 0, 0, NULL, &err);
 //!     }
 //!     tern_deadlocks_close(found);
 
@@ -22,7 +22,7 @@ use super::lease::tern_lease_t;
 use super::manager::{more_if, tern_manager_t};
 use super::sized::{self, Plain};
 use super::status::tern_status_t::{self, *};
-use super::text::{inline_name, put, required};
+use super::text::{inline_name, name, put, required};
 use super::ticket::{listed_name, tern_name_t, tern_ticket_t};
 use crate::LeaseManager;
 use crate::table::{Deadlock, Wait};
@@ -158,6 +158,47 @@ pub unsafe extern "C" fn tern_deadlocks_cycle(
         with(deadlocks, err, |deadlocks: &Deadlocks| {
             let cycle: Vec<tern_wait_t> = at(deadlocks, index)?.cycle.iter().map(convert).collect();
             more_if(!sized::store_list(waits, capacity, needed, &cycle, "waits")?)
+        })
+    }
+}
+
+/// Declares that a holder cannot go on without a resource, without claiming it. Only deadlock
+/// detection looks at it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tern_manager_want(
+    manager: *const tern_manager_t,
+    holder: *const c_char,
+    holder_len: usize,
+    resource: *const c_char,
+    resource_len: usize,
+    err: *mut tern_error_t,
+) -> tern_status_t {
+    // SAFETY: the caller's contract.
+    unsafe {
+        with(manager, err, |manager: &LeaseManager| {
+            let holder = name(holder, holder_len, "holder")?;
+            manager.want(holder, name(resource, resource_len, "resource")?)?;
+            Ok(TERN_OK)
+        })
+    }
+}
+
+/// Takes back what tern_manager_want() declared.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tern_manager_unwant(
+    manager: *const tern_manager_t,
+    holder: *const c_char,
+    holder_len: usize,
+    resource: *const c_char,
+    resource_len: usize,
+    err: *mut tern_error_t,
+) -> tern_status_t {
+    // SAFETY: the caller's contract.
+    unsafe {
+        with(manager, err, |manager: &LeaseManager| {
+            let holder = name(holder, holder_len, "holder")?;
+            manager.unwant(holder, name(resource, resource_len, "resource")?)?;
+            Ok(TERN_OK)
         })
     }
 }

@@ -5,7 +5,8 @@
 //! status, whatever has happened meanwhile.
 //!
 //!     tern_lease_t lease;
-//!     if (tern_lease_acquire(manager, TERN_STR("gpu0"), TERN_STR("trainer"), 30 * 1000000, &lease, &err) == TERN_BUSY)
+//!     uint64_t ttl = 30 * 1000000;
+//!     if (tern_lease_acquire(manager, TERN_STR("gpu0"), TERN_STR("trainer"), ttl, &lease, &err))
 //!         come_back_later();
 //!     while (work_to_do() && tern_lease_renew(manager, lease, NULL, &err) == TERN_OK)
 //!         work_for_ten_seconds();

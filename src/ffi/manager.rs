@@ -11,7 +11,7 @@
 //!     tern_error_t err = tern_error_init();
 //!     if (tern_manager_open(TERN_STR("process:"), NULL, &manager, &err) != TERN_OK)
 //!         die(err.message);
-//!     ...
+//!     use(manager);
 //!     tern_manager_close(manager);
 
 use std::ffi::c_char;
@@ -19,10 +19,9 @@ use std::ffi::c_char;
 use super::boundary::{close, with, without};
 use super::error::{Failure, tern_error_t};
 use super::handle::{Closed, Handle, Object};
-use super::reason;
 use super::sized::{self, Plain};
 use super::status::tern_status_t::{self, *};
-use super::text::{name, put_text, required, text};
+use super::text::{required, text};
 use crate::manager::Span;
 use crate::table::{DeadlockPolicy, FOREVER, Limits};
 use crate::{LeaseManager, Options};
@@ -174,146 +173,6 @@ pub unsafe extern "C" fn tern_manager_tick(
     unsafe {
         with(manager, err, |manager: &LeaseManager| {
             manager.tick();
-            Ok(TERN_OK)
-        })
-    }
-}
-
-/// Answers with a number.
-///
-/// # Safety
-/// The caller's contract.
-unsafe fn count(
-    manager: *const tern_manager_t,
-    out: *mut u64,
-    err: *mut tern_error_t,
-    ask: impl FnOnce(&LeaseManager) -> Result<u64, Failure>,
-) -> tern_status_t {
-    // SAFETY: the caller's contract.
-    unsafe {
-        with(manager, err, |manager: &LeaseManager| {
-            required(out, "out")?;
-            out.write_unaligned(ask(manager)?);
-            Ok(TERN_OK)
-        })
-    }
-}
-
-/// The time by the manager's clock: ticks so far, or microseconds since the machine started.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tern_manager_tick_count(
-    manager: *const tern_manager_t,
-    out: *mut u64,
-    err: *mut tern_error_t,
-) -> tern_status_t {
-    // SAFETY: the caller's contract.
-    unsafe { count(manager, out, err, |manager| Ok(manager.tick_count())) }
-}
-
-/// How many leases are held.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tern_manager_active_count(
-    manager: *const tern_manager_t,
-    out: *mut u64,
-    err: *mut tern_error_t,
-) -> tern_status_t {
-    // SAFETY: the caller's contract.
-    unsafe { count(manager, out, err, |manager| Ok(manager.active_count() as u64)) }
-}
-
-/// How many claims wait.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tern_manager_pending_claimers(
-    manager: *const tern_manager_t,
-    out: *mut u64,
-    err: *mut tern_error_t,
-) -> tern_status_t {
-    // SAFETY: the caller's contract.
-    unsafe { count(manager, out, err, |manager| Ok(manager.pending_claimers() as u64)) }
-}
-
-/// How many leases were revoked so far; each counts once.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tern_manager_revocations(
-    manager: *const tern_manager_t,
-    out: *mut u64,
-    err: *mut tern_error_t,
-) -> tern_status_t {
-    // SAFETY: the caller's contract.
-    unsafe { count(manager, out, err, |manager| Ok(manager.revocations())) }
-}
-
-/// How many leases ended, or claims were refused, for this reason so far.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tern_manager_count(
-    manager: *const tern_manager_t,
-    reason: i32,
-    out: *mut u64,
-    err: *mut tern_error_t,
-) -> tern_status_t {
-    // SAFETY: the caller's contract.
-    unsafe {
-        count(manager, out, err, |manager| {
-            let unknown = Failure::argument(TERN_ERR_BAD_VALUE, "reason", "is none that is known");
-            Ok(manager.count(reason::from_code(reason).ok_or(unknown)?))
-        })
-    }
-}
-
-/// The counters as text, in the format that Prometheus reads. `needed`, which may be NULL, gets the
-/// whole length without the final zero; TERN_MORE if that did not fit. A capacity of 0 asks for the length only.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tern_manager_metrics(
-    manager: *const tern_manager_t,
-    buffer: *mut c_char,
-    capacity: usize,
-    needed: *mut usize,
-    err: *mut tern_error_t,
-) -> tern_status_t {
-    // SAFETY: the caller's contract.
-    unsafe {
-        with(manager, err, |manager: &LeaseManager| {
-            more_if(!put_text(buffer, capacity, needed, &manager.metrics(), "buffer")?)
-        })
-    }
-}
-
-/// Declares that a holder cannot go on without a resource, without claiming it. Only deadlock
-/// detection looks at it.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tern_manager_want(
-    manager: *const tern_manager_t,
-    holder: *const c_char,
-    holder_len: usize,
-    resource: *const c_char,
-    resource_len: usize,
-    err: *mut tern_error_t,
-) -> tern_status_t {
-    // SAFETY: the caller's contract.
-    unsafe {
-        with(manager, err, |manager: &LeaseManager| {
-            let holder = name(holder, holder_len, "holder")?;
-            manager.want(holder, name(resource, resource_len, "resource")?)?;
-            Ok(TERN_OK)
-        })
-    }
-}
-
-/// Takes back what tern_manager_want() declared.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tern_manager_unwant(
-    manager: *const tern_manager_t,
-    holder: *const c_char,
-    holder_len: usize,
-    resource: *const c_char,
-    resource_len: usize,
-    err: *mut tern_error_t,
-) -> tern_status_t {
-    // SAFETY: the caller's contract.
-    unsafe {
-        with(manager, err, |manager: &LeaseManager| {
-            let holder = name(holder, holder_len, "holder")?;
-            manager.unwant(holder, name(resource, resource_len, "resource")?)?;
             Ok(TERN_OK)
         })
     }

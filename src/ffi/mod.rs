@@ -34,6 +34,7 @@ mod sized;
 mod text;
 
 pub mod claim;
+pub mod counters;
 pub mod deadlock;
 pub mod error;
 pub mod event;

@@ -4,14 +4,19 @@
 //! lock: a callback may use the manager, even close it, but others wait while it runs. It must not throw an exception or jump out.
 //! Programs that would rather not be called read events instead.
 //!
-//!     static void on_notice(void *user, tern_lease_t lease, tern_trit_t state, int32_t reason, uint64_t at)
+//!     static void on_notice(void *user, tern_lease_t lease, tern_trit_t state,
+//!                           int32_t reason, uint64_t at)
 //!     {
+//!         printf("lease %" PRIu64 ": %s\n", lease, tern_reason_name(reason));
 //!         if (state == TERN_HELD)
 //!             save_work_until(user, at);   // a notice: revoked at that time
 //!         else
 //!             stop_using_the_gpu(user);    // over
 //!     }
-//!     tern_lease_watch(manager, lease, on_notice, job, NULL, &err);
+//!     static void begin(tern_manager_t *manager, tern_lease_t lease, void *job)
+//!     {
+//!         tern_lease_watch(manager, lease, on_notice, job, NULL, NULL);
+//!     }
 
 use std::ffi::c_void;
 

@@ -7,9 +7,9 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// The files of `src/ffi` that make up the header.
-const SECTIONS: [&str; 13] = [
+const SECTIONS: [&str; 14] = [
     "status", "reason", "error", "version", "manager", "resource", "lease", "info", "ticket",
-    "claim", "event", "watch", "deadlock",
+    "claim", "event", "watch", "deadlock", "counters",
 ];
 
 const TOP: &str = "\
@@ -23,9 +23,10 @@ const TOP: &str = "\
  *
  * - Names are tern_<type>_<verb>(self, inputs, outputs, err).
  * - They return a status, and details of it in `err`, which may be NULL; or a trit (+1, 0, -1).
- * - Every pointer is checked for NULL. Outputs are written only as the status says. What failed has changed nothing.
- * - Managers and readers are opaque handles, to be closed. Leases and tickets are numbers, which need no
- *   care: one that is over, forged or of another manager is a status.
+ * - Every pointer is checked for NULL. Outputs are written only as the status says. What failed
+ *   has changed nothing.
+ * - Managers and readers are opaque handles, to be closed. Leases and tickets are numbers, which
+ *   need no care: one that is over, forged or of another manager is a status.
  * - Text comes in as pointer and length, in UTF-8, and is not kept: TERN_STR(\"gpu0\") writes both.
  *   It goes out into the caller's buffer, always terminated.
  * - Structs begin with their size; make them with their _init function.
@@ -128,22 +129,16 @@ fn section(name: &str) -> String {
     text.push_str(&wrap(&words, " *"));
     writeln!(text, " * {rule} */\n").unwrap();
     text.push_str(&readable(&declarations(&path, &source)));
-    // A struct that says its size is made by a function in the header: only the program knows the size that it was compiled for.
-    for line in source.lines() {
-        let Some(name) = line.strip_prefix("pub struct ") else { continue };
-        let name = name.trim_end_matches(" {");
-        let body = source.split_once(line).unwrap().1.split_once("\n}").unwrap().0;
-        if body.contains("pub struct_size: usize") {
-            let short = name.trim_end_matches("_t");
-            write!(
-                text,
-                "\nstatic inline {name} {short}_init(void)\n{{\n    {name} made;\n    \
-                 memset(&made, 0, sizeof made);\n    made.struct_size = sizeof made;\n    return made;\n}}\n"
-            )
-            .unwrap();
-        }
-    }
     text
+}
+
+/// A struct that says its size is made by a function in the header: only the program knows the size that it was compiled for.
+fn maker(name: &str) -> String {
+    let short = name.trim_end_matches("_t");
+    format!(
+        "\nstatic inline {name} {short}_init(void)\n{{\n    {name} made;\n    \
+         memset(&made, 0, sizeof made);\n    made.struct_size = sizeof made;\n    return made;\n}}\n"
+    )
 }
 
 /// What cbindgen makes of one file. What other files declare is only named.
@@ -210,6 +205,7 @@ fn readable(made: &str) -> String {
     let mut text = String::new();
     let mut comment: Vec<&str> = Vec::new();
     let mut indent = "";
+    let mut is_sized = false;
     let mut lines = made.trim().lines().peekable();
     while let Some(line) = lines.next() {
         let start = line.trim_start();
@@ -233,8 +229,17 @@ fn readable(made: &str) -> String {
         } else if line == "};" {
             text.push_str("TERN_ENUM_END\n");
             while lines.next_if(is_width).is_some() {}
-        } else {
+        } else if line.starts_with("typedef struct ") {
+            is_sized =
+                line.ends_with('{') && lines.peek().is_some_and(|line| line.contains("sizeof("));
             writeln!(text, "{line}").unwrap();
+        } else {
+            writeln!(text, "{}", line.replace("struct tern_", "tern_")).unwrap();
+        }
+        if let Some(name) = line.strip_prefix("} tern_")
+            && is_sized
+        {
+            text.push_str(&maker(&format!("tern_{}", name.trim_end_matches(';'))));
         }
     }
     text.replace('…', "*")

@@ -1,0 +1,43 @@
+/*
+ * ternlease for C++17: a header-only layer over ternlease.h.
+ *
+ * SPDX-License-Identifier: Apache-2.0 OR MIT
+ *
+ *     #include <ternlease.hpp>
+ *     using namespace std::chrono_literals;
+ *
+ *     auto manager = tern::manager::open("process:").value();
+ *     auto lease = manager.claim("trainer").of({"gpu0", "gpu1"}).ttl(60s).wait(5s).value();
+ *     while (work_to_do() && lease.renew())
+ *         work_for_ten_seconds();
+ *     // The lease is released at the end of its scope.
+ *
+ * What holds for all of it:
+ *
+ * - Every call that can fail returns a tern::result: a value or a tern::error. Test it, or call .value(), which throws a
+ *   tern::exception (without exceptions: prints the error and aborts). Each caller chooses, at each call.
+ *   Busy, timeout and the like come as errors too; their status is positive. Only memory that runs out throws by itself.
+ * - A tern::manager is a handle that can be copied. The table behind it is closed when the last manager, lease and
+ *   ticket of it is gone, so no lease or ticket can outlive its table. Readers of events and callbacks do not keep it open.
+ * - Leases, tickets, readers and results are values like those of the standard library: move-only where they own
+ *   something, and for one thread at a time. A manager may be used by any number of threads at once.
+ * - What was moved from, or made without arguments, is empty: its calls fail with tern::status::null.
+ * - Text is taken as std::string_view in UTF-8 and not kept beyond the call; it is returned as std::string.
+ * - capi() of a class gives what the functions of ternlease.h take.
+ */
+#ifndef TERNLEASE_HPP
+#define TERNLEASE_HPP
+
+#include "ternlease/claim.hpp"
+#include "ternlease/deadlock.hpp"
+#include "ternlease/enums.hpp"
+#include "ternlease/events.hpp"
+#include "ternlease/info.hpp"
+#include "ternlease/lease.hpp"
+#include "ternlease/manager.hpp"
+#include "ternlease/result.hpp"
+#include "ternlease/ticket.hpp"
+#include "ternlease/time.hpp"
+#include "ternlease/version.hpp"
+
+#endif

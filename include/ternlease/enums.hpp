@@ -1,0 +1,162 @@
+// The enumerations and ids of ternlease.h, as types of their own.
+//
+// The library may grow: a number that has no name here today can come from a newer one. Give every switch a default.
+#ifndef TERNLEASE_ENUMS_HPP
+#define TERNLEASE_ENUMS_HPP
+
+#include <cstdint>
+
+#include "../ternlease.h"
+
+namespace tern {
+
+/// Names one lease for ever, and is its fencing token: later leases have larger ids.
+enum class lease_id : std::uint64_t { none = 0 };
+
+/// Names one waiting claim for ever.
+enum class ticket_id : std::uint64_t { none = 0 };
+
+/// Names a declared resource, for claims that spare looking up its name.
+enum class resource_id : std::uint32_t { none = 0 };
+
+/// The id as a number, to print or to send it. `tern::lease_id{number}` is the way back.
+constexpr std::uint64_t number(lease_id id) noexcept { return static_cast<std::uint64_t>(id); }
+/// As above.
+constexpr std::uint64_t number(ticket_id id) noexcept { return static_cast<std::uint64_t>(id); }
+/// As above.
+constexpr std::uint32_t number(resource_id id) noexcept { return static_cast<std::uint32_t>(id); }
+
+/// What became of a call. Zero is success, a positive status a normal outcome that is not success, a negative one a failure.
+enum class status : std::int32_t {
+    ok = TERN_OK,                                   ///< It was done.
+    busy = TERN_BUSY,                               ///< Not free now, and the claim does not wait.
+    timeout = TERN_TIMEOUT,                         ///< The time came first.
+    empty = TERN_EMPTY,                             ///< There is nothing now. Ask again later.
+    waiting = TERN_WAITING,                         ///< The claim stands in line.
+    refused = TERN_REFUSED,                         ///< The claim waited and will not be granted; the reason says why.
+    unchanged = TERN_UNCHANGED,                     ///< It was so already.
+    more = TERN_MORE,                               ///< There is more than there was room for. Not seen from C++.
+    null = TERN_ERR_NULL,                           ///< The object is empty: moved from, or never opened.
+    bad_handle = TERN_ERR_BAD_HANDLE,               ///< The pointer is not a handle of this kind.
+    closed = TERN_ERR_CLOSED,                       ///< The manager was closed.
+    forked = TERN_ERR_FORKED,                       ///< The manager was opened before this process was forked.
+    poisoned = TERN_ERR_POISONED,                   ///< An earlier call panicked.
+    panic = TERN_ERR_PANIC,                         ///< The library has a bug and noticed.
+    bad_struct = TERN_ERR_BAD_STRUCT,               ///< The library does not know something that was asked for.
+    bad_text = TERN_ERR_BAD_TEXT,                   ///< A text is not UTF-8.
+    bad_value = TERN_ERR_BAD_VALUE,                 ///< A value is none of those that are allowed there.
+    bad_url = TERN_ERR_BAD_URL,                     ///< The URL names no home that there is.
+    unsupported = TERN_ERR_UNSUPPORTED,             ///< This system, or this build of the library, cannot do that.
+    version = TERN_ERR_VERSION,                     ///< The program was compiled for another version of the library.
+    system = TERN_ERR_SYSTEM,                       ///< The operating system refused; os_errno says why.
+    corrupt = TERN_ERR_CORRUPT,                     ///< The table's memory does not make sense.
+    full = TERN_ERR_FULL,                           ///< The table has no room left.
+    empty_name = TERN_ERR_EMPTY_NAME,               ///< A name is empty.
+    name_too_long = TERN_ERR_NAME_TOO_LONG,         ///< A name is longer than TERN_NAME_MAX bytes.
+    zero_ttl = TERN_ERR_ZERO_TTL,                   ///< A lease of no length was asked for.
+    time_too_large = TERN_ERR_TIME_TOO_LARGE,       ///< A time is too long. Without end is tern::forever.
+    too_few_resources = TERN_ERR_TOO_FEW_RESOURCES, ///< The claim asks for more resources than it names.
+    duplicate_resource = TERN_ERR_DUPLICATE_RESOURCE, ///< The claim names a resource twice.
+    zero_amount = TERN_ERR_ZERO_AMOUNT,             ///< Neither slots nor memory.
+    unknown_resource = TERN_ERR_UNKNOWN_RESOURCE,   ///< No such resource is declared.
+    impossible = TERN_ERR_IMPOSSIBLE,               ///< The claim asks for more than there is. Waiting would not help.
+    unknown_lease = TERN_ERR_UNKNOWN_LEASE,         ///< No lease of that id is remembered.
+    unknown_ticket = TERN_ERR_UNKNOWN_TICKET,       ///< No ticket of that id is remembered.
+    not_held = TERN_ERR_NOT_HELD,                   ///< The lease is over; the reason says why.
+    not_a_revocation = TERN_ERR_NOT_A_REVOCATION,   ///< That is not a reason to revoke a lease.
+    parent_not_held = TERN_ERR_PARENT_NOT_HELD,     ///< The parent lease is not held.
+    too_deep = TERN_ERR_TOO_DEEP,                   ///< Leases hang at most 16 deep.
+    in_use = TERN_ERR_IN_USE,                       ///< A resource that is in use cannot change its size.
+    unknown_want = TERN_ERR_UNKNOWN_WANT,           ///< The holder has declared no such want.
+};
+
+/// Why a lease is over, or a claim was refused. Numbers are stable: they can be stored and compared.
+enum class reason : std::int32_t {
+    none = TERN_REASON_NONE,                       ///< There is none.
+    deadlock_victim = TERN_REASON_DEADLOCK_VICTIM, ///< Revoked to break a deadlock.
+    preempted = TERN_REASON_PREEMPTED,             ///< A claim of higher priority took it.
+    spare_reclaimed = TERN_REASON_SPARE_RECLAIMED, ///< Spare capacity was needed by somebody who waited.
+    quota = TERN_REASON_QUOTA,                     ///< The holder's share is used up and others need it.
+    max_duration = TERN_REASON_MAX_DURATION,       ///< The longest allowed time is over.
+    budget = TERN_REASON_BUDGET,                   ///< The budget is spent.
+    no_progress = TERN_REASON_NO_PROGRESS,         ///< The holder renews but does not work.
+    over_use = TERN_REASON_OVER_USE,               ///< The holder uses more than it was given.
+    ignored_notice = TERN_REASON_IGNORED_NOTICE,   ///< An earlier notice was ignored.
+    bad_token = TERN_REASON_BAD_TOKEN,             ///< The holder acted with a stale or foreign token.
+    device_fault = TERN_REASON_DEVICE_FAULT,       ///< The device failed.
+    node_drain = TERN_REASON_NODE_DRAIN,           ///< The machine is being emptied.
+    reconfigured = TERN_REASON_RECONFIGURED,       ///< The device was repartitioned or swapped.
+    operator_ = TERN_REASON_OPERATOR,              ///< An operator asked for it.
+    superseded = TERN_REASON_SUPERSEDED,           ///< A newer lease replaces this one.
+    parent_revoked = TERN_REASON_PARENT_REVOKED,   ///< The lease it depends on was revoked.
+    shutdown = TERN_REASON_SHUTDOWN,               ///< The service is shutting down.
+    timed_out = TERN_REASON_TIMED_OUT,             ///< The time ran out and nobody renewed.
+    released = TERN_REASON_RELEASED,               ///< The holder gave it back.
+    holder_died = TERN_REASON_HOLDER_DIED,         ///< The holder is gone.
+    engine_lost = TERN_REASON_ENGINE_LOST,         ///< The store that keeps the table was lost.
+    wait_timed_out = TERN_REASON_WAIT_TIMED_OUT,   ///< The claim waited as long as it wanted to.
+    cancelled = TERN_REASON_CANCELLED,             ///< The claimer withdrew the claim.
+    parent_ended = TERN_REASON_PARENT_ENDED,       ///< The lease that was to be the parent ended.
+};
+
+/// What a class of reasons asks a holder to do.
+enum class reason_class : std::int32_t {
+    none = 0,                          ///< The class of no reason.
+    contention = TERN_CLASS_CONTENTION, ///< Somebody else needed it more. Try again.
+    limit = TERN_CLASS_LIMIT,          ///< A limit was reached. Claim again, as a newcomer.
+    conduct = TERN_CLASS_CONDUCT,      ///< The holder misbehaved. Back off and look.
+    resource = TERN_CLASS_RESOURCE,    ///< The thing itself is gone or changing. Go elsewhere.
+    authority = TERN_CLASS_AUTHORITY,  ///< Somebody in charge said so. Stop and ask.
+    ended = TERN_CLASS_ENDED,          ///< The lease was not taken away: it ended.
+    refused = TERN_CLASS_REFUSED,      ///< A claim was not granted.
+};
+
+/// What a lease is. Only `held` allows to use what it protects.
+enum class lease_state : std::int8_t {
+    revoked = TERN_REVOKED,      ///< Taken away, for a reason.
+    expired = TERN_EXPIRED,      ///< Ended by itself: ran out, or was released.
+    held = TERN_HELD,            ///< The holder may go on.
+    unknown = TERN_TRIT_UNKNOWN, ///< Nothing is remembered of it, or the call failed.
+};
+
+/// What a claim in line is.
+enum class ticket_state : std::int8_t {
+    denied = TERN_DENIED,        ///< There will be no lease.
+    in_line = TERN_IN_LINE,      ///< It waits.
+    granted = TERN_GRANTED,      ///< The lease is there, to be collected.
+    unknown = TERN_TRIT_UNKNOWN, ///< Nothing is remembered of it, or the call failed.
+};
+
+/// How a resource is. One that is not healthy keeps its leases and gets no new ones.
+enum class health : std::int8_t {
+    failed = TERN_FAILED,     ///< It does not work.
+    draining = TERN_DRAINING, ///< It is being emptied.
+    healthy = TERN_HEALTHY,   ///< It works.
+};
+
+/// What an event tells.
+enum class event_kind : std::int32_t {
+    granted = TERN_EVENT_GRANTED,           ///< A claim became a lease, after standing in line if there is a ticket.
+    renewed_late = TERN_EVENT_RENEWED_LATE, ///< A lease was renewed in the last quarter of its time; it ends at `until`.
+    revoking = TERN_EVENT_REVOKING,         ///< The holder was told that its lease will be revoked at `until`.
+    ended = TERN_EVENT_ENDED,               ///< A lease ended for a reason; it was held for `duration`.
+    queued = TERN_EVENT_QUEUED,             ///< A claim took its place in line.
+    refused = TERN_EVENT_REFUSED,           ///< A claim left the line without a lease; it had waited for `duration`.
+    health = TERN_EVENT_HEALTH,             ///< The health of a resource changed.
+};
+
+/// The name of a status in C, such as "TERN_BUSY". The text is constant.
+inline const char* name(status of) noexcept { return tern_status_name(static_cast<std::int32_t>(of)); }
+
+/// The name of a reason, such as "DEADLOCK_VICTIM". The text is constant.
+inline const char* name(reason of) noexcept { return tern_reason_name(static_cast<std::int32_t>(of)); }
+
+/// The class of a reason, which tells what to do next.
+inline reason_class class_of(reason why) noexcept
+{
+    return static_cast<reason_class>(tern_reason_class(static_cast<std::int32_t>(why)));
+}
+
+} // namespace tern
+
+#endif
