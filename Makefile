@@ -1,12 +1,14 @@
 # Thin: what is more than one command is in scripts/.
 
-.PHONY: help test setup bench budget examples doc clean
+.PHONY: help test setup bench budget fuzz header examples doc clean
 
 help:
 	@echo 'make test      every check there is; ends with "N passed, N failed"'
 	@echo 'make setup     installs what the checks need, or names what is missing'
 	@echo 'make bench     measures beside the peers; writes target/bench.json'
 	@echo 'make budget    counts instructions per call and compares with the record'
+	@echo 'make fuzz      random calls from C, for ten minutes (SECONDS_TO_FUZZ=n for another time)'
+	@echo 'make header    makes include/ternlease.h from the code'
 	@echo 'make examples  runs every example'
 	@echo 'make doc       builds the documentation'
 	@echo 'make clean     removes what was built'
@@ -22,6 +24,12 @@ bench:
 
 budget:
 	cargo run --release -p ternlease-bench -- instructions --check
+
+fuzz:
+	@scripts/fuzz $(or $(SECONDS_TO_FUZZ),600)
+
+header:
+	TERN_UPDATE=1 cargo test --quiet -p ternlease-c --test header
 
 examples:
 	@for file in examples/*.rs; do \

@@ -6,17 +6,19 @@
  *
  * What holds for all functions:
  *
- * - Names are tern_<type>_<verb>(self, inputs, outputs, err).
+ * - Names are tern_<type>_<verb>(manager or self, inputs, outputs, err). `const` means shared: with
+ *   other threads, not that nothing changes.
  * - They return a status, and details of it in `err`, which may be NULL; or a trit (+1, 0, -1).
- * - Every pointer is checked for NULL. Outputs are written only as the status says. What failed
- *   has changed nothing.
+ * - Every pointer is checked for NULL, which is allowed for what has no length. Outputs are written
+ *   only as the status says. What failed has changed nothing.
  * - Managers and readers are opaque handles, to be closed. Leases and tickets are numbers, which
  *   need no care: one that is over, forged or of another manager is a status.
  * - Text comes in as pointer and length, in UTF-8, and is not kept: TERN_STR("gpu0") writes both.
  *   It goes out into the caller's buffer, always terminated.
  * - Structs begin with their size; make them with their _init function.
- * - All functions may be called from any thread. None prints, installs a signal handler, or reads
- *   the environment. In a child after fork() every handle from before is TERN_ERR_FORKED.
+ * - All functions may be called from any thread. None installs a signal handler, reads the
+ *   environment, or prints (but for a bug of the library, which is TERN_ERR_PANIC).
+ * - In a child after fork() every handle from before is TERN_ERR_FORKED.
  */
 #ifndef TERNLEASE_H
 #define TERNLEASE_H
@@ -36,6 +38,10 @@
 
 /* Without end; as a cursor: from now on. */
 #define TERN_FOREVER UINT64_MAX
+
+/* Lengths of time for managers with a real clock, which count microseconds. */
+#define TERN_MILLISECOND UINT64_C(1000)
+#define TERN_SECOND UINT64_C(1000000)
 
 /* The longest name of a holder or resource, in bytes. */
 #define TERN_NAME_MAX 255
@@ -62,7 +68,7 @@ typedef int8_t tern_trit_t;
 #define TERN_FAILED (-1)
 
 /* Enumerations are 32 bits wide, in every language and version of it. */
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#ifdef __cplusplus
 #define TERN_ENUM_BEGIN(name) enum name : int32_t {
 #else
 #define TERN_ENUM_BEGIN(name) typedef int32_t name; enum {
@@ -114,7 +120,7 @@ TERN_ENUM_BEGIN(tern_status_t)
     TERN_ERR_PANIC = -6,
     // A struct's size makes no sense, or it says something that this version does not know.
     TERN_ERR_BAD_STRUCT = -7,
-    // A text is not UTF-8.
+    // A text is not UTF-8, or a name has a zero byte in it.
     TERN_ERR_BAD_TEXT = -8,
     // A number is none of those that are allowed there.
     TERN_ERR_BAD_VALUE = -9,
@@ -136,7 +142,8 @@ TERN_ENUM_BEGIN(tern_status_t)
     TERN_ERR_NAME_TOO_LONG = -21,
     // A lease of no length was asked for. Without end is TERN_FOREVER.
     TERN_ERR_ZERO_TTL = -22,
-    // A time does not fit into 48 bits. Without end is TERN_FOREVER.
+    // A time does not fit into 48 bits, or a notice is without end. A lease or wait without end
+    // is TERN_FOREVER.
     TERN_ERR_TIME_TOO_LARGE = -23,
     // The claim asks for more resources than it names.
     TERN_ERR_TOO_FEW_RESOURCES = -24,
@@ -262,7 +269,9 @@ int32_t tern_reason_class(int32_t reason);
  *
  * Every function that can fail takes a tern_error_t of the caller's as its last argument, or
  * NULL. It is filled in whenever the status is not TERN_OK, and left alone otherwise. There is
- * no "last error" that another call or another thread could overwrite, and nothing to free.
+ * no "last error" that another call or another thread could overwrite, and nothing to free. One
+ * that was not made by tern_error_init() has no size, and every call with it is
+ * TERN_ERR_BAD_STRUCT.
  *
  *     tern_error_t err = tern_error_init();
  *     if (tern_lease_renew(manager, lease, NULL, &err) != TERN_OK)
@@ -297,8 +306,8 @@ static inline tern_error_t tern_error_init(void)
  * Version: which library is this?
  *
  * A program that is linked at run time may meet a library of another version than the header
- * that it was compiled with. tern_abi_check() tells whether the two fit; bindings call it when
- * they load.
+ * that it was compiled with. TERN_VERSION_NUMBER is major * 1000000 + minor * 1000 + patch.
+ * tern_abi_check() tells whether the two fit; bindings call it when they load.
  * =========================================================================== */
 
 // The version of the library that is running, as TERN_VERSION_NUMBER has that of the header.
@@ -382,6 +391,80 @@ void tern_manager_close(tern_manager_t *manager);
 tern_status_t tern_manager_tick(const tern_manager_t *manager, tern_error_t *err);
 
 /* ===========================================================================
+ * Lease: the right to use a resource for a while.
+ *
+ * A lease is a number, never a pointer: it can be copied, stored, and sent to another process
+ * or to whatever it protects. Numbers only grow and are never used again, so a lease is also
+ * its own fencing token. Using one that is over is a status, whatever has happened meanwhile.
+ *
+ *     tern_lease_t lease;
+ *     tern_status_t status = tern_lease_acquire(manager, TERN_STR("gpu0"), TERN_STR("trainer"),
+ *                                               30 * TERN_SECOND, &lease, &err);
+ *     if (status != TERN_OK)
+ *         die(err.message);
+ *     while (work_to_do() && tern_lease_renew(manager, lease, NULL, &err) == TERN_OK)
+ *         work_for_ten_seconds();
+ *     tern_lease_release(manager, lease, NULL);
+ * =========================================================================== */
+
+// Names one lease for ever. 0 is none.
+typedef uint64_t tern_lease_t;
+
+// A lease on one slot of a resource, now or not at all: TERN_BUSY. The resource comes into
+// being with one slot if it was not declared. The lease lasts for `ttl` unless it is renewed. A
+// holder that has the only slot already is busy with itself: leases do not nest.
+tern_status_t tern_lease_acquire(const tern_manager_t *manager,
+                                 const char *resource,
+                                 size_t resource_len,
+                                 const char *holder,
+                                 size_t holder_len,
+                                 uint64_t ttl,
+                                 tern_lease_t *lease,
+                                 tern_error_t *err);
+
+// The state of a lease: TERN_HELD, TERN_EXPIRED or TERN_REVOKED; TERN_TRIT_UNKNOWN if the call
+// failed or nothing is remembered of it. Compare with these: not every answer that is not 0 is
+// held. Takes no lock, and never says held once the end has passed.
+tern_trit_t tern_lease_state(const tern_manager_t *manager,
+                             tern_lease_t lease,
+                             tern_error_t *err);
+
+// Moves the end of a lease to now + its ttl. The new end goes to `end`, which may be NULL.
+// TERN_ERR_NOT_HELD if the lease is over: stop using what it protects.
+tern_status_t tern_lease_renew(const tern_manager_t *manager,
+                               tern_lease_t lease,
+                               uint64_t *end,
+                               tern_error_t *err);
+
+// As tern_lease_renew(), with another ttl from now on.
+tern_status_t tern_lease_renew_for(const tern_manager_t *manager,
+                                   tern_lease_t lease,
+                                   uint64_t ttl,
+                                   uint64_t *end,
+                                   tern_error_t *err);
+
+// Gives a lease back. Whoever is first in line has what it frees before this returns.
+// TERN_ERR_NOT_HELD if it was over already, TERN_ERR_UNKNOWN_LEASE if nothing is remembered of
+// it.
+tern_status_t tern_lease_release(const tern_manager_t *manager,
+                                 tern_lease_t lease,
+                                 tern_error_t *err);
+
+// Takes a lease away. `reason` is a TERN_REASON_*, 0 for TERN_REASON_OPERATOR; `by` says who
+// does it and may be empty. With a `notice` the holder keeps the lease for so long, to save its
+// work; 0 is at once, and a notice must end. `at`, which may be NULL, gets the time from which
+// the lease is revoked. TERN_UNCHANGED if a notice was running that ends no later; then `at`
+// gets its end. TERN_ERR_NOT_HELD if the lease was over.
+tern_status_t tern_lease_revoke(const tern_manager_t *manager,
+                                tern_lease_t lease,
+                                int32_t reason,
+                                const char *by,
+                                size_t by_len,
+                                uint64_t notice,
+                                uint64_t *at,
+                                tern_error_t *err);
+
+/* ===========================================================================
  * Resource: what leases are on.
  *
  * A resource comes into being with one slot when it is first used, or is declared with more.
@@ -410,6 +493,8 @@ typedef struct tern_resource_info_t {
     uint8_t declared;
     // Zero.
     uint8_t reserved[2];
+    // Its name.
+    char name[256];
 } tern_resource_info_t;
 
 static inline tern_resource_info_t tern_resource_info_init(void)
@@ -421,7 +506,8 @@ static inline tern_resource_info_t tern_resource_info_init(void)
 }
 
 // Makes a resource with so many slots and so much memory, or changes the size of one that is
-// not in use. Its number goes to `resource`, which may be NULL.
+// not in use (the size that it has is no change). Its number goes to `resource`, which may be
+// NULL.
 tern_status_t tern_resource_declare(const tern_manager_t *manager,
                                     const char *resource_name,
                                     size_t resource_name_len,
@@ -445,75 +531,21 @@ tern_status_t tern_resource_info(const tern_manager_t *manager,
                                  tern_resource_info_t *info,
                                  tern_error_t *err);
 
-/* ===========================================================================
- * Lease: the right to use a resource for a while.
- *
- * A lease is a number, never a pointer: it can be copied, stored, and sent to another process
- * or to whatever it protects. Numbers only grow and are never used again, so a lease is also
- * its own fencing token. Using one that is over is a status, whatever has happened meanwhile.
- *
- *     tern_lease_t lease;
- *     uint64_t ttl = 30 * 1000000;
- *     if (tern_lease_acquire(manager, TERN_STR("gpu0"), TERN_STR("trainer"), ttl, &lease, &err))
- *         come_back_later();
- *     while (work_to_do() && tern_lease_renew(manager, lease, NULL, &err) == TERN_OK)
- *         work_for_ten_seconds();
- *     tern_lease_release(manager, lease, NULL);
- * =========================================================================== */
+// All resources that are declared or in use, by name.
+tern_status_t tern_manager_resources(const tern_manager_t *manager,
+                                     tern_resource_info_t *infos,
+                                     size_t capacity,
+                                     size_t *needed,
+                                     tern_error_t *err);
 
-// Names one lease for ever. 0 is none.
-typedef uint64_t tern_lease_t;
-
-// A lease on one slot of a resource, now or not at all: TERN_BUSY. The resource comes into
-// being with one slot if it was not declared. The lease lasts for `ttl` unless it is renewed.
-tern_status_t tern_lease_acquire(const tern_manager_t *manager,
-                                 const char *resource,
-                                 size_t resource_len,
-                                 const char *holder,
-                                 size_t holder_len,
-                                 uint64_t ttl,
-                                 tern_lease_t *lease,
-                                 tern_error_t *err);
-
-// The state of a lease: TERN_HELD, TERN_EXPIRED or TERN_REVOKED; TERN_TRIT_UNKNOWN if the call
-// failed or nothing is remembered of it. Takes no lock, and never says held once the end has
-// passed.
-tern_trit_t tern_lease_state(const tern_manager_t *manager,
-                             tern_lease_t lease,
-                             tern_error_t *err);
-
-// Moves the end of a lease to now + its ttl. The new end goes to `end`, which may be NULL.
-// TERN_ERR_NOT_HELD if the lease is over: stop using what it protects.
-tern_status_t tern_lease_renew(const tern_manager_t *manager,
-                               tern_lease_t lease,
-                               uint64_t *end,
-                               tern_error_t *err);
-
-// As tern_lease_renew(), with another ttl from now on.
-tern_status_t tern_lease_renew_for(const tern_manager_t *manager,
-                                   tern_lease_t lease,
-                                   uint64_t ttl,
-                                   uint64_t *end,
+// The leases on a resource, oldest first: who has what a claim waits for.
+tern_status_t tern_resource_leases(const tern_manager_t *manager,
+                                   const char *resource_name,
+                                   size_t resource_name_len,
+                                   tern_lease_t *leases,
+                                   size_t capacity,
+                                   size_t *needed,
                                    tern_error_t *err);
-
-// Gives a lease back. Whoever is first in line has what it frees before this returns.
-tern_status_t tern_lease_release(const tern_manager_t *manager,
-                                 tern_lease_t lease,
-                                 tern_error_t *err);
-
-// Takes a lease away. `reason` is a TERN_REASON_*, 0 for TERN_REASON_OPERATOR; `by` says who
-// does it and may be empty. With a `notice` the holder keeps the lease for so long, to save its
-// work; 0 is at once. `at`, which may be NULL, gets the time from which the lease is revoked, 0
-// if it is already. TERN_UNCHANGED if a notice was running that ends no later; then `at` gets
-// its end.
-tern_status_t tern_lease_revoke(const tern_manager_t *manager,
-                                tern_lease_t lease,
-                                int32_t reason,
-                                const char *by,
-                                size_t by_len,
-                                uint64_t notice,
-                                uint64_t *at,
-                                tern_error_t *err);
 
 /* ===========================================================================
  * Looking: everything about leases, told by value.
@@ -641,7 +673,7 @@ tern_status_t tern_manager_leases(const tern_manager_t *manager,
  *     tern_ticket_t ticket;
  *     tern_status_t status = tern_manager_enqueue(manager, &claim, &lease, &ticket, &err);
  *     if (status == TERN_WAITING)
- *         status = tern_ticket_wait(manager, ticket, 5 * 1000000, &lease, &err);
+ *         status = tern_ticket_wait(manager, ticket, 5 * TERN_SECOND, &lease, &err);
  *     if (status == TERN_WAITING)
  *         tern_ticket_cancel(manager, ticket, NULL);
  * =========================================================================== */
@@ -701,8 +733,9 @@ tern_trit_t tern_ticket_state(const tern_manager_t *manager,
 
 // Blocks the thread until the ticket is decided, for `timeout_us` microseconds at most
 // (TERN_FOREVER: as long as it takes; 0: just ask). TERN_OK: `lease` is the caller's.
-// TERN_TIMEOUT or TERN_REFUSED: there will be none. Both are the end of the ticket.
-// TERN_WAITING: it is still in line.
+// TERN_TIMEOUT or TERN_REFUSED: there will be none. Both are the end of the ticket, and asking
+// again gives the same as long as it is remembered. TERN_WAITING: the time of this call is
+// over, and the ticket still in line. The time is real time, whatever clock the manager has.
 tern_status_t tern_ticket_wait(const tern_manager_t *manager,
                                tern_ticket_t ticket,
                                uint64_t timeout_us,
@@ -716,8 +749,8 @@ tern_status_t tern_ticket_cancel(const tern_manager_t *manager,
                                  tern_ticket_t ticket,
                                  tern_error_t *err);
 
-// A descriptor that becomes readable once the ticket is decided. It is the caller's, who closes
-// it.
+// A descriptor that becomes readable once the ticket is decided, and stays so. It is the
+// caller's, who closes it and does not read from it.
 tern_status_t tern_ticket_fd(const tern_manager_t *manager,
                              tern_ticket_t ticket,
                              int *fd,
@@ -756,9 +789,10 @@ tern_status_t tern_manager_tickets(const tern_manager_t *manager,
  *     claim.resources = gpus;
  *     claim.resource_count = 3;
  *     claim.count = 2;                  // any two of them
- *     claim.ttl = 60 * 1000000;         // a minute
- *     claim.wait = 5 * 1000000;         // stand in line for five seconds
- *     tern_status_t status = tern_manager_claim(manager, &claim, &lease, &err);
+ *     claim.ttl = 60 * TERN_SECOND;
+ *     claim.wait = 5 * TERN_SECOND;     // in line, if need be
+ *     if (tern_manager_claim(manager, &claim, &lease, &err) != TERN_OK)
+ *         die(err.message);
  * =========================================================================== */
 
 // Take each resource whole, alone.
@@ -833,7 +867,8 @@ static inline tern_claim_t tern_claim_init(void)
 
 // Asks for a lease and waits for it as long as the claim says. TERN_BUSY if the claim does not
 // wait, TERN_TIMEOUT if it waited in vain, TERN_REFUSED if it left the line for another reason.
-// Blocks the thread; to wait with an event loop, use tern_manager_enqueue().
+// Blocks the thread; to wait with an event loop, use tern_manager_enqueue(). With ticks
+// somebody else has to count them meanwhile.
 tern_status_t tern_manager_claim(const tern_manager_t *manager,
                                  const tern_claim_t *claim,
                                  tern_lease_t *lease,
@@ -854,8 +889,9 @@ tern_status_t tern_manager_enqueue(const tern_manager_t *manager,
  *
  * Every change is one event with a growing number. A reader has a place in the history of its
  * own; one that falls too far behind is told how many events it missed. It may outlive its
- * manager, and ends with tern_events_close(). Its calls may come from any thread; they take
- * turns.
+ * manager, and ends with tern_events_close(). Its calls may come from any thread, but take
+ * turns: while one waits, others wait for it. On a real clock the first reader starts a thread
+ * of the library's own.
  *
  *     tern_events_t *events = NULL;
  *     tern_event_t event = tern_event_init();
@@ -950,8 +986,8 @@ tern_status_t tern_events_wait(const tern_events_t *events,
                                tern_error_t *err);
 
 // A descriptor that is readable while there may be something to read: from an event until
-// tern_events_next() has said TERN_EMPTY. It belongs to the reader: do not close it, nor read
-// from it.
+// tern_events_next() has said TERN_EMPTY, and for ever once the manager is gone. It belongs to
+// the reader: do not close it, nor read from it.
 tern_status_t tern_events_fd(const tern_events_t *events,
                              int *fd,
                              tern_error_t *err);
@@ -1101,33 +1137,33 @@ tern_status_t tern_manager_unwant(const tern_manager_t *manager,
 
 // The time by the manager's clock: ticks so far, or microseconds since the machine started.
 tern_status_t tern_manager_tick_count(const tern_manager_t *manager,
-                                      uint64_t *out,
+                                      uint64_t *count,
                                       tern_error_t *err);
 
 // How many leases are held.
 tern_status_t tern_manager_active_count(const tern_manager_t *manager,
-                                        uint64_t *out,
+                                        uint64_t *count,
                                         tern_error_t *err);
 
 // How many claims wait.
 tern_status_t tern_manager_pending_claimers(const tern_manager_t *manager,
-                                            uint64_t *out,
+                                            uint64_t *count,
                                             tern_error_t *err);
 
 // How many leases were revoked so far; each counts once.
 tern_status_t tern_manager_revocations(const tern_manager_t *manager,
-                                       uint64_t *out,
+                                       uint64_t *count,
                                        tern_error_t *err);
 
 // How many leases ended, or claims were refused, for this reason so far.
 tern_status_t tern_manager_count(const tern_manager_t *manager,
                                  int32_t reason,
-                                 uint64_t *out,
+                                 uint64_t *count,
                                  tern_error_t *err);
 
 // The counters as text, in the format that Prometheus reads. `needed`, which may be NULL, gets
-// the whole length without the final zero; TERN_MORE if that did not fit. A capacity of 0 asks
-// for the length only.
+// the capacity that it needs, with the final zero; TERN_MORE if there is less. A capacity of 0
+// only asks.
 tern_status_t tern_manager_metrics(const tern_manager_t *manager,
                                    char *buffer,
                                    size_t capacity,

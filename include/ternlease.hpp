@@ -24,6 +24,7 @@
  * - What was moved from, or made without arguments, is empty: its calls fail with tern::status::null.
  * - Text is taken as std::string_view in UTF-8 and not kept beyond the call; it is returned as std::string.
  * - capi() of a class gives what the functions of ternlease.h take.
+ * - Include this file; those in ternlease/ are its parts, one class each.
  */
 #ifndef TERNLEASE_HPP
 #define TERNLEASE_HPP

@@ -9,9 +9,10 @@
 //!     claim.resources = gpus;
 //!     claim.resource_count = 3;
 //!     claim.count = 2;                  // any two of them
-//!     claim.ttl = 60 * 1000000;         // a minute
-//!     claim.wait = 5 * 1000000;         // stand in line for five seconds
-//!     tern_status_t status = tern_manager_claim(manager, &claim, &lease, &err);
+//!     claim.ttl = 60 * TERN_SECOND;
+//!     claim.wait = 5 * TERN_SECOND;     // in line, if need be
+//!     if (tern_manager_claim(manager, &claim, &lease, &err) != TERN_OK)
+//!         die(err.message);
 
 use std::ffi::c_char;
 
@@ -192,7 +193,7 @@ fn assemble<'a>(
 
 /// Asks for a lease and waits for it as long as the claim says. TERN_BUSY if the claim does not wait,
 /// TERN_TIMEOUT if it waited in vain, TERN_REFUSED if it left the line for another reason. Blocks the
-/// thread; to wait with an event loop, use tern_manager_enqueue().
+/// thread; to wait with an event loop, use tern_manager_enqueue(). With ticks somebody else has to count them meanwhile.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_manager_claim(
     manager: *const tern_manager_t,

@@ -17,17 +17,17 @@ use crate::LeaseManager;
 ///
 /// # Safety
 /// The caller's contract.
-unsafe fn count(
+unsafe fn answer(
     manager: *const tern_manager_t,
-    out: *mut u64,
+    to: *mut u64,
     err: *mut tern_error_t,
     ask: impl FnOnce(&LeaseManager) -> Result<u64, Failure>,
 ) -> tern_status_t {
     // SAFETY: the caller's contract.
     unsafe {
         with(manager, err, |manager: &LeaseManager| {
-            required(out, "out")?;
-            out.write_unaligned(ask(manager)?);
+            required(to, "count")?;
+            to.write_unaligned(ask(manager)?);
             Ok(TERN_OK)
         })
     }
@@ -37,44 +37,44 @@ unsafe fn count(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_manager_tick_count(
     manager: *const tern_manager_t,
-    out: *mut u64,
+    count: *mut u64,
     err: *mut tern_error_t,
 ) -> tern_status_t {
     // SAFETY: the caller's contract.
-    unsafe { count(manager, out, err, |manager| Ok(manager.tick_count())) }
+    unsafe { answer(manager, count, err, |manager| Ok(manager.tick_count())) }
 }
 
 /// How many leases are held.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_manager_active_count(
     manager: *const tern_manager_t,
-    out: *mut u64,
+    count: *mut u64,
     err: *mut tern_error_t,
 ) -> tern_status_t {
     // SAFETY: the caller's contract.
-    unsafe { count(manager, out, err, |manager| Ok(manager.active_count() as u64)) }
+    unsafe { answer(manager, count, err, |manager| Ok(manager.active_count() as u64)) }
 }
 
 /// How many claims wait.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_manager_pending_claimers(
     manager: *const tern_manager_t,
-    out: *mut u64,
+    count: *mut u64,
     err: *mut tern_error_t,
 ) -> tern_status_t {
     // SAFETY: the caller's contract.
-    unsafe { count(manager, out, err, |manager| Ok(manager.pending_claimers() as u64)) }
+    unsafe { answer(manager, count, err, |manager| Ok(manager.pending_claimers() as u64)) }
 }
 
 /// How many leases were revoked so far; each counts once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_manager_revocations(
     manager: *const tern_manager_t,
-    out: *mut u64,
+    count: *mut u64,
     err: *mut tern_error_t,
 ) -> tern_status_t {
     // SAFETY: the caller's contract.
-    unsafe { count(manager, out, err, |manager| Ok(manager.revocations())) }
+    unsafe { answer(manager, count, err, |manager| Ok(manager.revocations())) }
 }
 
 /// How many leases ended, or claims were refused, for this reason so far.
@@ -82,12 +82,12 @@ pub unsafe extern "C" fn tern_manager_revocations(
 pub unsafe extern "C" fn tern_manager_count(
     manager: *const tern_manager_t,
     reason: i32,
-    out: *mut u64,
+    count: *mut u64,
     err: *mut tern_error_t,
 ) -> tern_status_t {
     // SAFETY: the caller's contract.
     unsafe {
-        count(manager, out, err, |manager| {
+        answer(manager, count, err, |manager| {
             let unknown = Failure::argument(TERN_ERR_BAD_VALUE, "reason", "is none that is known");
             Ok(manager.count(reason::from_code(reason).ok_or(unknown)?))
         })
@@ -95,7 +95,7 @@ pub unsafe extern "C" fn tern_manager_count(
 }
 
 /// The counters as text, in the format that Prometheus reads. `needed`, which may be NULL, gets the
-/// whole length without the final zero; TERN_MORE if that did not fit. A capacity of 0 asks for the length only.
+/// capacity that it needs, with the final zero; TERN_MORE if there is less. A capacity of 0 only asks.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_manager_metrics(
     manager: *const tern_manager_t,

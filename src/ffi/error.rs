@@ -2,7 +2,8 @@
 //!
 //! Every function that can fail takes a tern_error_t of the caller's as its last argument, or NULL.
 //! It is filled in whenever the status is not TERN_OK, and left alone otherwise. There is no "last
-//! error" that another call or another thread could overwrite, and nothing to free.
+//! error" that another call or another thread could overwrite, and nothing to free. One that was not
+//! made by tern_error_init() has no size, and every call with it is TERN_ERR_BAD_STRUCT.
 //!
 //!     tern_error_t err = tern_error_init();
 //!     if (tern_lease_renew(manager, lease, NULL, &err) != TERN_OK)

@@ -2,7 +2,8 @@
 //!
 //! Every change is one event with a growing number. A reader has a place in the history of its own; one
 //! that falls too far behind is told how many events it missed. It may outlive its manager, and ends with tern_events_close().
-//! Its calls may come from any thread; they take turns.
+//! Its calls may come from any thread, but take turns: while one waits, others wait for it. On a real clock the first reader starts
+//! a thread of the library's own.
 //!
 //!     tern_events_t *events = NULL;
 //!     tern_event_t event = tern_event_init();
@@ -235,7 +236,7 @@ pub unsafe extern "C" fn tern_events_wait(
 }
 
 /// A descriptor that is readable while there may be something to read: from an event until
-/// tern_events_next() has said TERN_EMPTY. It belongs to the reader: do not close it, nor read from it.
+/// tern_events_next() has said TERN_EMPTY, and for ever once the manager is gone. It belongs to the reader: do not close it, nor read from it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_events_fd(
     events: *const tern_events_t,

@@ -11,7 +11,7 @@
 use std::ffi::c_char;
 
 use super::boundary::with;
-use super::error::tern_error_t;
+use super::error::{Failure, tern_error_t};
 use super::lease::tern_lease_t;
 use super::manager::{more_if, tern_manager_t, time};
 use super::reason;
@@ -156,6 +156,26 @@ pub unsafe extern "C" fn tern_lease_takes(
     }
 }
 
+/// Writes leases into a caller's array, which is there if it has a capacity.
+///
+/// # Safety
+/// The caller's contract.
+pub(super) unsafe fn put_leases(
+    to: *mut tern_lease_t,
+    capacity: usize,
+    needed: *mut usize,
+    found: &[LeaseId],
+) -> Result<tern_status_t, Failure> {
+    // SAFETY: the caller's contract.
+    unsafe {
+        for (index, lease) in found.iter().take(capacity).enumerate() {
+            to.add(index).write_unaligned(lease.0);
+        }
+        put(needed, found.len());
+    }
+    more_if(found.len() > capacity)
+}
+
 /// The leases a holder holds, oldest first.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_manager_held_by(
@@ -173,12 +193,8 @@ pub unsafe extern "C" fn tern_manager_held_by(
             if capacity != 0 {
                 required(leases, "leases")?;
             }
-            let found = manager.held_by(name(holder, holder_len, "holder")?);
-            for (index, lease) in found.iter().take(capacity).enumerate() {
-                leases.add(index).write_unaligned(lease.0);
-            }
-            put(needed, found.len());
-            more_if(found.len() > capacity)
+            let holder = name(holder, holder_len, "holder")?;
+            put_leases(leases, capacity, needed, &manager.held_by(holder))
         })
     }
 }

@@ -5,9 +5,10 @@
 //! status, whatever has happened meanwhile.
 //!
 //!     tern_lease_t lease;
-//!     uint64_t ttl = 30 * 1000000;
-//!     if (tern_lease_acquire(manager, TERN_STR("gpu0"), TERN_STR("trainer"), ttl, &lease, &err))
-//!         come_back_later();
+//!     tern_status_t status = tern_lease_acquire(manager, TERN_STR("gpu0"), TERN_STR("trainer"),
+//!                                               30 * TERN_SECOND, &lease, &err);
+//!     if (status != TERN_OK)
+//!         die(err.message);
 //!     while (work_to_do() && tern_lease_renew(manager, lease, NULL, &err) == TERN_OK)
 //!         work_for_ten_seconds();
 //!     tern_lease_release(manager, lease, NULL);
@@ -27,7 +28,8 @@ use crate::{LeaseManager, Span};
 pub type tern_lease_t = u64;
 
 /// A lease on one slot of a resource, now or not at all: TERN_BUSY. The resource comes into being with
-/// one slot if it was not declared. The lease lasts for `ttl` unless it is renewed.
+/// one slot if it was not declared. The lease lasts for `ttl` unless it is renewed. A holder that has the only
+/// slot already is busy with itself: leases do not nest.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_lease_acquire(
     manager: *const tern_manager_t,
@@ -52,7 +54,8 @@ pub unsafe extern "C" fn tern_lease_acquire(
 }
 
 /// The state of a lease: TERN_HELD, TERN_EXPIRED or TERN_REVOKED; TERN_TRIT_UNKNOWN if the call failed
-/// or nothing is remembered of it. Takes no lock, and never says held once the end has passed.
+/// or nothing is remembered of it. Compare with these: not every answer that is not 0 is held. Takes no lock, and never says held
+/// once the end has passed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_lease_state(
     manager: *const tern_manager_t,
@@ -104,7 +107,8 @@ pub unsafe extern "C" fn tern_lease_renew_for(
     }
 }
 
-/// Gives a lease back. Whoever is first in line has what it frees before this returns.
+/// Gives a lease back. Whoever is first in line has what it frees before this returns. TERN_ERR_NOT_HELD if it was over
+/// already, TERN_ERR_UNKNOWN_LEASE if nothing is remembered of it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_lease_release(
     manager: *const tern_manager_t,
@@ -121,9 +125,9 @@ pub unsafe extern "C" fn tern_lease_release(
 }
 
 /// Takes a lease away. `reason` is a TERN_REASON_…, 0 for TERN_REASON_OPERATOR; `by` says who does it and may be empty.
-/// With a `notice` the holder keeps the lease for so long, to save its work; 0 is at once. `at`, which
-/// may be NULL, gets the time from which the lease is revoked, 0 if it is already.
-/// TERN_UNCHANGED if a notice was running that ends no later; then `at` gets its end.
+/// With a `notice` the holder keeps the lease for so long, to save its work; 0 is at once, and a notice must end. `at`, which
+/// may be NULL, gets the time from which the lease is revoked.
+/// TERN_UNCHANGED if a notice was running that ends no later; then `at` gets its end. TERN_ERR_NOT_HELD if the lease was over.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_lease_revoke(
     manager: *const tern_manager_t,
@@ -147,7 +151,10 @@ pub unsafe extern "C" fn tern_lease_revoke(
             let by = name(by, by_len, "by")?;
             let notice: Span = span(notice);
             match manager.revoke_with(LeaseId(lease), reason, by, notice)? {
-                Revoked::AtOnce => put(at, 0),
+                Revoked::AtOnce if at.is_null() => {}
+                Revoked::AtOnce => {
+                    put(at, manager.lease(LeaseId(lease)).map_or(0, |info| info.end))
+                }
                 Revoked::Notified(end) => put(at, time(end)),
                 Revoked::AlreadyNotified(end) => {
                     put(at, time(end));

@@ -6,13 +6,15 @@ use std::ffi::c_char;
 
 use super::boundary::with;
 use super::error::{Failure, tern_error_t};
-use super::manager::tern_manager_t;
+use super::info::put_leases;
+use super::lease::tern_lease_t;
+use super::manager::{more_if, tern_manager_t};
 use super::sized::{self, Plain};
 use super::status::tern_status_t::{self, *};
 use super::tern_trit_t;
-use super::text::{name, put};
+use super::text::{inline_name, name, put, required};
 use crate::LeaseManager;
-use crate::table::{Error, Health};
+use crate::table::{Error, Health, ResourceInfo};
 
 /// A declared resource, for claims that spare looking up its name. 0 is none.
 pub type tern_resource_t = u32;
@@ -39,12 +41,30 @@ pub struct tern_resource_info_t {
     pub declared: u8,
     /// Zero.
     pub reserved: [u8; 2],
+    /// Its name.
+    pub name: [c_char; 256],
 }
 
-// SAFETY: integers only; 8 + 5 times 4 + 4 times 1 bytes have no padding.
+// SAFETY: integers only; 8 + 5 times 4 + 4 times 1 + 256 bytes have no padding.
 unsafe impl Plain for tern_resource_info_t {}
 
-/// Makes a resource with so many slots and so much memory, or changes the size of one that is not in use.
+fn resource_info(found: &ResourceInfo) -> tern_resource_info_t {
+    tern_resource_info_t {
+        struct_size: 0,
+        slots: found.slots,
+        memory_mib: found.memory,
+        used_slots: found.used_slots,
+        used_memory_mib: found.used_memory,
+        shared: found.shared,
+        health: found.health as tern_trit_t,
+        declared: found.declared.into(),
+        reserved: [0; 2],
+        name: inline_name(&found.name),
+    }
+}
+
+/// Makes a resource with so many slots and so much memory, or changes the size of one that is not in use (the size that it has is
+/// no change).
 /// Its number goes to `resource`, which may be NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_resource_declare(
@@ -110,19 +130,50 @@ pub unsafe extern "C" fn tern_resource_info(
             let size = sized::room(info, "info")?;
             let named = name(resource_name, resource_name_len, "resource_name")?;
             let found = manager.resource(named).ok_or(Error::UnknownResource)?;
-            let answer = tern_resource_info_t {
-                struct_size: 0,
-                slots: found.slots,
-                memory_mib: found.memory,
-                used_slots: found.used_slots,
-                used_memory_mib: found.used_memory,
-                shared: found.shared,
-                health: found.health as tern_trit_t,
-                declared: found.declared.into(),
-                reserved: [0; 2],
-            };
-            sized::store(info, size, &answer);
+            sized::store(info, size, &resource_info(&found));
             Ok(TERN_OK)
+        })
+    }
+}
+
+/// All resources that are declared or in use, by name.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tern_manager_resources(
+    manager: *const tern_manager_t,
+    infos: *mut tern_resource_info_t,
+    capacity: usize,
+    needed: *mut usize,
+    err: *mut tern_error_t,
+) -> tern_status_t {
+    // SAFETY: the caller's contract.
+    unsafe {
+        with(manager, err, |manager: &LeaseManager| {
+            let found: Vec<tern_resource_info_t> =
+                manager.resources().iter().map(resource_info).collect();
+            more_if(!sized::store_list(infos, capacity, needed, &found, "infos")?)
+        })
+    }
+}
+
+/// The leases on a resource, oldest first: who has what a claim waits for.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tern_resource_leases(
+    manager: *const tern_manager_t,
+    resource_name: *const c_char,
+    resource_name_len: usize,
+    leases: *mut tern_lease_t,
+    capacity: usize,
+    needed: *mut usize,
+    err: *mut tern_error_t,
+) -> tern_status_t {
+    // SAFETY: the caller's contract.
+    unsafe {
+        with(manager, err, |manager: &LeaseManager| {
+            if capacity != 0 {
+                required(leases, "leases")?;
+            }
+            let named = name(resource_name, resource_name_len, "resource_name")?;
+            put_leases(leases, capacity, needed, &manager.leases_on(named))
         })
     }
 }

@@ -44,7 +44,7 @@ pub enum tern_status_t {
     TERN_ERR_PANIC = -6,
     /// A struct's size makes no sense, or it says something that this version does not know.
     TERN_ERR_BAD_STRUCT = -7,
-    /// A text is not UTF-8.
+    /// A text is not UTF-8, or a name has a zero byte in it.
     TERN_ERR_BAD_TEXT = -8,
     /// A number is none of those that are allowed there.
     TERN_ERR_BAD_VALUE = -9,
@@ -67,7 +67,7 @@ pub enum tern_status_t {
     TERN_ERR_NAME_TOO_LONG = -21,
     /// A lease of no length was asked for. Without end is TERN_FOREVER.
     TERN_ERR_ZERO_TTL = -22,
-    /// A time does not fit into 48 bits. Without end is TERN_FOREVER.
+    /// A time does not fit into 48 bits, or a notice is without end. A lease or wait without end is TERN_FOREVER.
     TERN_ERR_TIME_TOO_LARGE = -23,
     /// The claim asks for more resources than it names.
     TERN_ERR_TOO_FEW_RESOURCES = -24,

@@ -53,7 +53,7 @@ pub(super) unsafe fn text<'a>(
     str::from_utf8(bytes).map_err(|_| Failure::argument(TERN_ERR_BAD_TEXT, name, "is not UTF-8"))
 }
 
-/// A caller's name of a holder, resource or revoker. One that is too long is not even read.
+/// A caller's name of a holder, resource or revoker. One that is too long is not even read. A zero byte would cut it off on its way back.
 ///
 /// # Safety
 /// The caller's contract; `'a` ends with the call.
@@ -67,7 +67,11 @@ pub(super) unsafe fn name<'a>(
         return Err(Failure::argument(TERN_ERR_NAME_TOO_LONG, name, "is longer than 255 bytes"));
     }
     // SAFETY: as required.
-    unsafe { text(data, len, name) }
+    let found = unsafe { text(data, len, name) }?;
+    match found.as_bytes().contains(&0) {
+        false => Ok(found),
+        true => Err(Failure::argument(TERN_ERR_BAD_TEXT, name, "has a zero byte in it")),
+    }
 }
 
 /// Writes an answer to a place that may be NULL if the caller does not want it.
@@ -88,8 +92,8 @@ pub(super) fn required<T>(to: *mut T, name: &'static str) -> Result<(), Failure>
     if to.is_null() { Err(Failure::null(name)) } else { Ok(()) }
 }
 
-/// Writes text to a caller's buffer, cut at a character if need be and always terminated; its whole length goes to `needed`,
-/// without the final zero. False if it was cut.
+/// Writes text to a caller's buffer, cut at a character if need be and always terminated; the capacity that it needs, final zero
+/// included, goes to `needed`. False if it was cut.
 ///
 /// # Safety
 /// The caller's contract.
@@ -110,7 +114,7 @@ pub(super) unsafe fn put_text(
         }
     }
     // SAFETY: as required.
-    unsafe { put(needed, text.len()) };
+    unsafe { put(needed, text.len() + 1) };
     Ok(capacity != 0 && fits == text.len())
 }
 

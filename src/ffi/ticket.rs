@@ -8,7 +8,7 @@
 //!     tern_ticket_t ticket;
 //!     tern_status_t status = tern_manager_enqueue(manager, &claim, &lease, &ticket, &err);
 //!     if (status == TERN_WAITING)
-//!         status = tern_ticket_wait(manager, ticket, 5 * 1000000, &lease, &err);
+//!         status = tern_ticket_wait(manager, ticket, 5 * TERN_SECOND, &lease, &err);
 //!     if (status == TERN_WAITING)
 //!         tern_ticket_cancel(manager, ticket, NULL);
 
@@ -110,7 +110,8 @@ pub unsafe extern "C" fn tern_ticket_state(
 
 /// Blocks the thread until the ticket is decided, for `timeout_us` microseconds at most (TERN_FOREVER:
 /// as long as it takes; 0: just ask). TERN_OK: `lease` is the caller's. TERN_TIMEOUT or TERN_REFUSED: there will be none.
-/// Both are the end of the ticket. TERN_WAITING: it is still in line.
+/// Both are the end of the ticket, and asking again gives the same as long as it is remembered. TERN_WAITING: the time of
+/// this call is over, and the ticket still in line. The time is real time, whatever clock the manager has.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_ticket_wait(
     manager: *const tern_manager_t,
@@ -158,7 +159,7 @@ pub unsafe extern "C" fn tern_ticket_cancel(
     }
 }
 
-/// A descriptor that becomes readable once the ticket is decided. It is the caller's, who closes it.
+/// A descriptor that becomes readable once the ticket is decided, and stays so. It is the caller's, who closes it and does not read from it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_ticket_fd(
     manager: *const tern_manager_t,

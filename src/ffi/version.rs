@@ -1,7 +1,7 @@
 //! Version: which library is this?
 //!
 //! A program that is linked at run time may meet a library of another version than the header that it
-//! was compiled with. tern_abi_check() tells whether the two fit; bindings call it when they load.
+//! was compiled with. TERN_VERSION_NUMBER is major * 1000000 + minor * 1000 + patch. tern_abi_check() tells whether the two fit; bindings call it when they load.
 
 use std::ffi::c_char;
 

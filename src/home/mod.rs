@@ -4,4 +4,5 @@ pub(crate) mod clock;
 pub mod process;
 #[cfg(target_os = "linux")]
 pub(crate) mod signal_fd;
+pub(crate) mod thread;
 pub(crate) mod wake;

@@ -109,7 +109,8 @@ impl EventReader {
         self.signal.clone()
     }
 
-    /// A file descriptor that is readable while there may be something to read: from an event until the iterator has given `None`.
+    /// A file descriptor that is readable while there may be something to read: from an event until the iterator has given `None`,
+    /// and for ever once the manager is gone.
     /// It belongs to the reader.
     #[cfg(target_os = "linux")]
     pub fn fd(&mut self) -> Result<std::os::fd::BorrowedFd<'_>, Error> {
@@ -142,8 +143,10 @@ impl EventReader {
         self.cursor = events.last().map_or(self.cursor, |event| event.number);
         self.ahead.extend(events);
         #[cfg(target_os = "linux")]
-        if let (Some(own), false) = (&self.fd, self.ahead.is_empty()) {
-            // Whoever reads one event per wake-up must be woken for the next.
+        if let Some(own) = &self.fd
+            && (!self.ahead.is_empty() || self.home.is_closed())
+        {
+            // Whoever reads one event per wake-up must be woken for the next, and for the end.
             own.waker.wake_by_ref();
         }
         !self.ahead.is_empty()

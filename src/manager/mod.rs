@@ -348,6 +348,16 @@ impl LeaseManager {
         self.look(|table| table.resource(name))
     }
 
+    /// All resources that are declared or in use, by name.
+    pub fn resources(&self) -> Vec<ResourceInfo> {
+        self.look(|table| table.resources())
+    }
+
+    /// The leases on a resource, oldest first: who has what a claim waits for.
+    pub fn leases_on(&self, resource: &str) -> Vec<LeaseId> {
+        self.look(|table| table.leases_on(resource))
+    }
+
     /// The events after number `cursor` (0: all that are remembered), and how many were missed because
     /// the reader fell behind. The next cursor is the number of the last event.
     ///
@@ -375,6 +385,8 @@ impl LeaseManager {
     #[cfg(feature = "capi")]
     pub(crate) fn shut_down(&self) {
         self.shared.shut_down();
+        // Only here: what wakes waiters in C is this library's, and cannot be waiting for the caller.
+        self.home().await_keeper();
     }
 
     /// For the test of what [`Self::abandon`] is for.

@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use super::events::Signal;
 use super::{EventReader, LeaseManager};
 use crate::home::process::Home;
+use crate::home::thread;
 use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Reason, Time, What};
 
 /// What happened to a lease that is watched.
@@ -108,9 +109,7 @@ impl LeaseManager {
             inbox: inbox.clone(),
             watched: HashMap::new(),
         };
-        let thread = std::thread::Builder::new().name("ternlease-watch".into());
-        let thread = thread
-            .spawn(move || watcher.run())
+        let thread = thread::spawn("ternlease-watch", move || watcher.run())
             .map_err(|error| Error::System(error.raw_os_error().unwrap_or(0)))?;
         Ok(Running { inbox, thread })
     }

@@ -187,18 +187,45 @@ impl<M: Memory> Table<M> {
         })
     }
 
+    fn find_resource(&self, name: &str) -> Option<u32> {
+        match self.find_name(name) {
+            0 => None,
+            name => Some(self.name_record(name).resource.get()).filter(|&index| index != 0),
+        }
+    }
+
     /// Everything about a resource.
     pub fn resource(&self, name: &str) -> Option<ResourceInfo> {
-        let index = match self.find_name(name) {
-            0 => 0,
-            name => self.name_record(name).resource.get(),
-        };
-        if index == 0 {
-            return None;
-        }
+        self.find_resource(name).map(|index| self.resource_info(index))
+    }
+
+    /// Everything about all resources, by name.
+    pub fn resources(&self) -> Vec<ResourceInfo> {
+        let mut found: Vec<ResourceInfo> = (1..=self.header().resources.fresh.get())
+            // A name knows its resource; the record of one that is gone is known to none.
+            .filter(|&index| {
+                let name = self.resource_record(index).name.get();
+                name != 0 && self.name_record(name).resource.get() == index
+            })
+            .map(|index| self.resource_info(index))
+            .collect();
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        found
+    }
+
+    /// The held leases on a resource, oldest first.
+    pub fn leases_on(&self, name: &str) -> Vec<LeaseId> {
+        let Some(index) = self.find_resource(name) else { return Vec::new() };
+        let lease = |hold: u32| self.lease_record(self.hold_record(hold).lease.get()).slot.id.get();
+        let mut ids: Vec<LeaseId> = self.holds_on(index).map(|hold| LeaseId(lease(hold))).collect();
+        ids.sort();
+        ids
+    }
+
+    fn resource_info(&self, index: u32) -> ResourceInfo {
         let record = self.resource_record(index);
-        Some(ResourceInfo {
-            name: name.to_owned(),
+        ResourceInfo {
+            name: self.resource_name(index),
             slots: record.slots.get(),
             memory: record.memory.get(),
             used_slots: record.used_slots.get(),
@@ -206,13 +233,12 @@ impl<M: Memory> Table<M> {
             shared: record.shared.get(),
             health: health(record),
             declared: record.flags.get() & resource_flag::DECLARED != 0,
-        })
+        }
     }
 
     /// The id of a declared resource.
     pub fn resource_id(&self, name: &str) -> Option<super::ResourceId> {
-        let name = self.find_name(name);
-        let index = if name == 0 { 0 } else { self.name_record(name).resource.get() };
+        let index = self.find_resource(name)?;
         self.declared_resource(super::ResourceId(index)).ok().map(super::ResourceId)
     }
 

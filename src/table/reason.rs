@@ -25,6 +25,20 @@ pub enum ReasonClass {
     Refused = 7,
 }
 
+impl ReasonClass {
+    /// What the holder should do, in a few words.
+    pub(crate) const fn advice(self) -> &'static str {
+        match self {
+            ReasonClass::Contention => "claim again",
+            ReasonClass::Limit => "claim again, as a newcomer",
+            ReasonClass::Conduct => "back off, and look at what the holder does",
+            ReasonClass::Resource => "claim something else",
+            ReasonClass::Authority => "stop, and ask who did it",
+            ReasonClass::Ended | ReasonClass::Refused => "claim again if it is still needed",
+        }
+    }
+}
+
 macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident = $code:literal $text:literal,)*) => {
         /// Why a lease ended or a claim was refused.

@@ -298,10 +298,10 @@ impl fmt::Display for Error {
             Error::UnknownLease => "no lease of that id is remembered",
             Error::UnknownTicket => "no ticket of that id is remembered",
             Error::NotHeld(LeaseState::Revoked, reason) => {
-                return write!(f, "the lease was revoked ({reason}); claim again");
+                return write!(f, "the lease was revoked ({reason}): {}", reason.class().advice());
             }
             Error::NotHeld(_, reason) => {
-                return write!(f, "the lease has ended ({reason}); claim again");
+                return write!(f, "the lease has ended ({reason}): {}", reason.class().advice());
             }
             Error::NotARevocation(reason) => {
                 return write!(f, "{reason} is not a reason to revoke a lease");

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// The files of `src/ffi` that make up the header.
 const SECTIONS: [&str; 14] = [
-    "status", "reason", "error", "version", "manager", "resource", "lease", "info", "ticket",
+    "status", "reason", "error", "version", "manager", "lease", "resource", "info", "ticket",
     "claim", "event", "watch", "deadlock", "counters",
 ];
 
@@ -21,17 +21,19 @@ const TOP: &str = "\
  *
  * What holds for all functions:
  *
- * - Names are tern_<type>_<verb>(self, inputs, outputs, err).
+ * - Names are tern_<type>_<verb>(manager or self, inputs, outputs, err). `const` means shared: with
+ *   other threads, not that nothing changes.
  * - They return a status, and details of it in `err`, which may be NULL; or a trit (+1, 0, -1).
- * - Every pointer is checked for NULL. Outputs are written only as the status says. What failed
- *   has changed nothing.
+ * - Every pointer is checked for NULL, which is allowed for what has no length. Outputs are written
+ *   only as the status says. What failed has changed nothing.
  * - Managers and readers are opaque handles, to be closed. Leases and tickets are numbers, which
  *   need no care: one that is over, forged or of another manager is a status.
  * - Text comes in as pointer and length, in UTF-8, and is not kept: TERN_STR(\"gpu0\") writes both.
  *   It goes out into the caller's buffer, always terminated.
  * - Structs begin with their size; make them with their _init function.
- * - All functions may be called from any thread. None prints, installs a signal handler, or reads
- *   the environment. In a child after fork() every handle from before is TERN_ERR_FORKED.
+ * - All functions may be called from any thread. None installs a signal handler, reads the
+ *   environment, or prints (but for a bug of the library, which is TERN_ERR_PANIC).
+ * - In a child after fork() every handle from before is TERN_ERR_FORKED.
  */
 #ifndef TERNLEASE_H
 #define TERNLEASE_H
@@ -48,6 +50,10 @@ const BASICS: &str = "\
 
 /* Without end; as a cursor: from now on. */
 #define TERN_FOREVER UINT64_MAX
+
+/* Lengths of time for managers with a real clock, which count microseconds. */
+#define TERN_MILLISECOND UINT64_C(1000)
+#define TERN_SECOND UINT64_C(1000000)
 
 /* The longest name of a holder or resource, in bytes. */
 #define TERN_NAME_MAX 255
@@ -74,7 +80,7 @@ typedef int8_t tern_trit_t;
 #define TERN_FAILED (-1)
 
 /* Enumerations are 32 bits wide, in every language and version of it. */
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+#ifdef __cplusplus
 #define TERN_ENUM_BEGIN(name) enum name : int32_t {
 #else
 #define TERN_ENUM_BEGIN(name) typedef int32_t name; enum {

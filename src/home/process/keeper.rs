@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::{Home, LAST_ID, Woken};
+use crate::home::thread;
 use crate::table::FOREVER;
 
 /// The longest sleep. Timed sleeps do not count the time that the machine sleeps; this bounds how late that makes the keeper.
@@ -16,13 +17,27 @@ const BLINK: Duration = Duration::from_millis(10);
 impl Home {
     /// Starts the keeper. If the system refuses, the next who waits tries again.
     pub(super) fn start_keeper(&self) {
-        let started = self.me.upgrade().is_some_and(|home| {
-            let thread = std::thread::Builder::new().name("ternlease-keeper".into());
-            thread.spawn(move || while home.keep() {}).is_ok()
-        });
-        self.keeper_refused.store(!started, Ordering::Release);
-        if !started {
-            self.state.lock().keeper_until = None;
+        let started = self
+            .me
+            .upgrade()
+            .and_then(|home| thread::spawn("ternlease-keeper", move || while home.keep() {}).ok());
+        self.keeper_refused.store(started.is_none(), Ordering::Release);
+        let mut state = self.state.lock();
+        if started.is_none() {
+            state.keeper_until = None;
+        }
+        state.keeper = started;
+    }
+
+    /// After [`Self::close`]: returns when the keeper has ended, unless it is the caller.
+    #[cfg(feature = "capi")]
+    pub(crate) fn await_keeper(&self) {
+        let keeper = self.state.lock().keeper.take();
+        if let Some(keeper) = keeper
+            && keeper.thread().id() != std::thread::current().id()
+        {
+            // A panic of its own is not the closer's.
+            let _ = keeper.join();
         }
     }
 

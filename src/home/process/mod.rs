@@ -10,6 +10,7 @@ mod keeper;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::Waker;
+use std::thread::JoinHandle;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
@@ -44,6 +45,7 @@ struct State {
     listeners: Listeners,
     /// Until when the keeper sleeps; `None` while there is no keeper.
     keeper_until: Option<Time>,
+    keeper: Option<JoinHandle<()>>,
     closing: bool,
 }
 
@@ -74,6 +76,7 @@ impl Home {
             wakers: Wakers::default(),
             listeners: Listeners::default(),
             keeper_until: None,
+            keeper: None,
             closing: false,
         };
         Arc::new_cyclic(|me| Home {
