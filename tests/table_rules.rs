@@ -267,3 +267,22 @@ fn readers_of_events_are_told_what_they_missed() {
     assert_eq!(t.events_since(20, &mut events), 0);
     assert_eq!(events.len(), 8);
 }
+
+#[test]
+fn resources_are_listed_with_who_is_on_them() {
+    let t = table();
+    t.declare(0, "b", 2, 0).unwrap();
+    let first = granted(t.claim(0, &Claim::one("x", &["b"])));
+    let second = granted(t.claim(0, &Claim::one("y", &["b"])));
+    let other = granted(t.claim(0, &Claim::one("x", &["a"])));
+    let names = |t: &Table<Heap>| -> Vec<(String, u32)> {
+        t.resources().into_iter().map(|resource| (resource.name, resource.used_slots)).collect()
+    };
+    assert_eq!(names(&t), [("a".into(), 1), ("b".into(), 2)]);
+    assert_eq!(t.leases_on("b"), [first, second]);
+    assert_eq!(t.leases_on("nothing"), []);
+    t.release(1, first).unwrap();
+    t.release(1, other).unwrap();
+    assert_eq!(t.leases_on("b"), [second]);
+    assert_eq!(t.leases_on("a"), []);
+}
