@@ -14,11 +14,12 @@
  *
  * What holds for all of it:
  *
- * - Every call that can fail returns a tern::result: a value or a tern::error. Test it, or call .value(), which throws a
- *   tern::exception (without exceptions: prints the error and aborts). Each caller chooses, at each call.
- *   Busy, timeout and the like come as errors too; their status is positive. Only memory that runs out throws by itself.
+ * - Every call that can fail returns a tern::result: a value or a tern::error. Test it, or call .value(), which throws
+ *   a tern::exception (without exceptions: prints the error and aborts). Each caller chooses, at each call. Busy,
+ *   timeout and the like come as errors too; their status is positive. Only memory that runs out throws by itself.
  * - A tern::manager is a handle that can be copied. The table behind it is closed when the last manager, lease and
- *   ticket of it is gone, so no lease or ticket can outlive its table. Readers of events and callbacks do not keep it open.
+ *   ticket of it is gone, so no lease or ticket can outlive its table. Readers of events and callables that watch a
+ *   lease do not keep it open.
  * - Leases, tickets, readers and results are values like those of the standard library: move-only where they own
  *   something, and for one thread at a time. A manager may be used by any number of threads at once.
  * - What was moved from, or made without arguments, is empty: its calls fail with tern::status::null.
@@ -36,9 +37,11 @@
 #include "ternlease/info.hpp"
 #include "ternlease/lease.hpp"
 #include "ternlease/manager.hpp"
+#include "ternlease/options.hpp"
 #include "ternlease/result.hpp"
 #include "ternlease/ticket.hpp"
 #include "ternlease/time.hpp"
 #include "ternlease/version.hpp"
+#include "ternlease/watch.hpp"
 
 #endif

@@ -54,8 +54,8 @@ private:
 ///
 ///     auto lease = manager.claim("trainer").of({"gpu0", "gpu1", "gpu2"}).count(2).ttl(60s).wait(5s);
 ///
-/// Unless told otherwise: one slot of one of the resources, without end, priority 0. All or nothing: no claim ever holds a part of what
-/// it asked for.
+/// Unless told otherwise: one slot of one of the resources, without end, priority 0. All or nothing: no claim ever
+/// holds a part of what it asked for.
 ///
 /// It refers to its manager and to the texts that it was given; these must be there when it is made.
 class [[nodiscard]] claim {

@@ -20,19 +20,15 @@ namespace detail {
 
 inline result<deadlock> deadlock_at(const tern_deadlocks_t* found, std::size_t index)
 {
-    auto victim = ask<lease_id, tern_lease_t>(
-        [&](tern_lease_t* lease, tern_error_t* err) { return tern_deadlocks_victim(found, index, lease, err); });
+    auto victim = ask<lease_id, tern_lease_t>([&](auto... out) { return tern_deadlocks_victim(found, index, out...); });
     if (!victim)
         return victim.error();
-    auto stuck = list<std::string>(tern_name_init(), [&](tern_name_t* to, std::size_t room, std::size_t* needed, tern_error_t* err) {
-        return tern_deadlocks_stuck(found, index, to, room, needed, err);
-    });
+    auto stuck =
+        list<std::string>(tern_name_init(), [&](auto... out) { return tern_deadlocks_stuck(found, index, out...); });
     if (!stuck)
         return stuck.error();
     auto cycle =
-        list<deadlock::wait>(tern_wait_init(), [&](tern_wait_t* to, std::size_t room, std::size_t* needed, tern_error_t* err) {
-            return tern_deadlocks_cycle(found, index, to, room, needed, err);
-        });
+        list<deadlock::wait>(tern_wait_init(), [&](auto... out) { return tern_deadlocks_cycle(found, index, out...); });
     if (!cycle)
         return cycle.error();
     return deadlock{*victim, std::move(*stuck), std::move(*cycle)};

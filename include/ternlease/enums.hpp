@@ -26,7 +26,7 @@ constexpr std::uint64_t number(ticket_id id) noexcept { return static_cast<std::
 /// As above.
 constexpr std::uint32_t number(resource_id id) noexcept { return static_cast<std::uint32_t>(id); }
 
-/// What became of a call. Zero is success, a positive status a normal outcome that is not success, a negative one a failure.
+/// What became of a call: zero is success, positive a normal outcome that is not success, negative a failure.
 enum class status : std::int32_t {
     ok = TERN_OK,                                   ///< It was done.
     busy = TERN_BUSY,                               ///< Not free now, and the claim does not wait.
@@ -57,17 +57,17 @@ enum class status : std::int32_t {
     time_too_large = TERN_ERR_TIME_TOO_LARGE,       ///< A time is too long. Without end is tern::forever.
     too_few_resources = TERN_ERR_TOO_FEW_RESOURCES, ///< The claim asks for more resources than it names.
     duplicate_resource = TERN_ERR_DUPLICATE_RESOURCE, ///< The claim names a resource twice.
-    zero_amount = TERN_ERR_ZERO_AMOUNT,             ///< Neither slots nor memory.
-    unknown_resource = TERN_ERR_UNKNOWN_RESOURCE,   ///< No such resource is declared.
-    impossible = TERN_ERR_IMPOSSIBLE,               ///< The claim asks for more than there is. Waiting would not help.
-    unknown_lease = TERN_ERR_UNKNOWN_LEASE,         ///< No lease of that id is remembered.
-    unknown_ticket = TERN_ERR_UNKNOWN_TICKET,       ///< No ticket of that id is remembered.
-    not_held = TERN_ERR_NOT_HELD,                   ///< The lease is over; the reason says why.
-    not_a_revocation = TERN_ERR_NOT_A_REVOCATION,   ///< That is not a reason to revoke a lease.
-    parent_not_held = TERN_ERR_PARENT_NOT_HELD,     ///< The parent lease is not held.
-    too_deep = TERN_ERR_TOO_DEEP,                   ///< Leases hang at most 16 deep.
-    in_use = TERN_ERR_IN_USE,                       ///< A resource that is in use cannot change its size.
-    unknown_want = TERN_ERR_UNKNOWN_WANT,           ///< The holder has declared no such want.
+    zero_amount = TERN_ERR_ZERO_AMOUNT,               ///< Neither slots nor memory.
+    unknown_resource = TERN_ERR_UNKNOWN_RESOURCE,     ///< No such resource is declared.
+    impossible = TERN_ERR_IMPOSSIBLE,                 ///< The claim asks for more than there is: do not wait.
+    unknown_lease = TERN_ERR_UNKNOWN_LEASE,           ///< No lease of that id is remembered.
+    unknown_ticket = TERN_ERR_UNKNOWN_TICKET,         ///< No ticket of that id is remembered.
+    not_held = TERN_ERR_NOT_HELD,                     ///< The lease is over; the reason says why.
+    not_a_revocation = TERN_ERR_NOT_A_REVOCATION,     ///< That is not a reason to revoke a lease.
+    parent_not_held = TERN_ERR_PARENT_NOT_HELD,       ///< The parent lease is not held.
+    too_deep = TERN_ERR_TOO_DEEP,                     ///< Leases hang at most 16 deep.
+    in_use = TERN_ERR_IN_USE,                         ///< A resource that is in use cannot change its size.
+    unknown_want = TERN_ERR_UNKNOWN_WANT,             ///< The holder has declared no such want.
 };
 
 /// Why a lease is over, or a claim was refused. Numbers are stable: they can be stored and compared.
@@ -101,14 +101,14 @@ enum class reason : std::int32_t {
 
 /// What a class of reasons asks a holder to do.
 enum class reason_class : std::int32_t {
-    none = 0,                          ///< The class of no reason.
+    none = 0,                           ///< The class of no reason.
     contention = TERN_CLASS_CONTENTION, ///< Somebody else needed it more. Try again.
-    limit = TERN_CLASS_LIMIT,          ///< A limit was reached. Claim again, as a newcomer.
-    conduct = TERN_CLASS_CONDUCT,      ///< The holder misbehaved. Back off and look.
-    resource = TERN_CLASS_RESOURCE,    ///< The thing itself is gone or changing. Go elsewhere.
-    authority = TERN_CLASS_AUTHORITY,  ///< Somebody in charge said so. Stop and ask.
-    ended = TERN_CLASS_ENDED,          ///< The lease was not taken away: it ended.
-    refused = TERN_CLASS_REFUSED,      ///< A claim was not granted.
+    limit = TERN_CLASS_LIMIT,           ///< A limit was reached. Claim again, as a newcomer.
+    conduct = TERN_CLASS_CONDUCT,       ///< The holder misbehaved. Back off and look.
+    resource = TERN_CLASS_RESOURCE,     ///< The thing itself is gone or changing. Go elsewhere.
+    authority = TERN_CLASS_AUTHORITY,   ///< Somebody in charge said so. Stop and ask.
+    ended = TERN_CLASS_ENDED,           ///< The lease was not taken away: it ended.
+    refused = TERN_CLASS_REFUSED,       ///< A claim was not granted.
 };
 
 /// What a lease is. Only `held` allows to use what it protects.
@@ -136,8 +136,8 @@ enum class health : std::int8_t {
 
 /// What an event tells.
 enum class event_kind : std::int32_t {
-    granted = TERN_EVENT_GRANTED,           ///< A claim became a lease, after standing in line if there is a ticket.
-    renewed_late = TERN_EVENT_RENEWED_LATE, ///< A lease was renewed in the last quarter of its time; it ends at `until`.
+    granted = TERN_EVENT_GRANTED,           ///< A claim became a lease; it had stood in line if there is a ticket.
+    renewed_late = TERN_EVENT_RENEWED_LATE, ///< Renewed in the last quarter of its time; the lease ends at `until`.
     revoking = TERN_EVENT_REVOKING,         ///< The holder was told that its lease will be revoked at `until`.
     ended = TERN_EVENT_ENDED,               ///< A lease ended for a reason; it was held for `duration`.
     queued = TERN_EVENT_QUEUED,             ///< A claim took its place in line.

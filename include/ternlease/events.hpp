@@ -31,22 +31,21 @@ public:
     /// The next event; status::empty if there is none now, status::closed if there is none and the table is gone.
     result<event> next()
     {
-        return detail::look<event>(tern_event_init(),
-                                   [&](tern_event_t* event, tern_error_t* err) { return tern_events_next(capi(), event, err); });
+        return detail::look<event>(tern_event_init(), [&](auto... out) { return tern_events_next(capi(), out...); });
     }
 
-    /// Blocks the thread until there is an event to read, for so long at most: status::timeout. status::closed if there is none and
-    /// the table is gone.
+    /// Blocks the thread until there is an event to read, for so long at most: status::timeout. status::closed if there
+    /// is none and the table is gone.
     result<void> wait(timeout limit)
     {
-        return detail::attempt([&](tern_error_t* err) { return tern_events_wait(capi(), limit.micros(), err); });
+        return detail::attempt([&](auto... out) { return tern_events_wait(capi(), limit.micros(), out...); });
     }
 
-    /// A descriptor that is readable while there may be something to read: from an event until next() has said status::empty. It
-    /// belongs to this reader: do not close it, nor read from it.
+    /// A descriptor that is readable while there may be something to read: from an event until next() has said
+    /// status::empty. It belongs to this reader: do not close it, nor read from it.
     result<int> fd()
     {
-        return detail::ask<int>([&](int* fd, tern_error_t* err) { return tern_events_fd(capi(), fd, err); });
+        return detail::ask<int>([&](auto... out) { return tern_events_fd(capi(), out...); });
     }
 
     /// For the functions of ternlease.h. It stays this reader's: do not close it.

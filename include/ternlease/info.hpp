@@ -16,21 +16,21 @@ namespace tern {
 
 /// Everything about one lease.
 struct lease_info {
-    lease_id id{};                                   ///< Its id, which is also its fencing token.
-    lease_id parent{};                               ///< The lease it hangs on, if any.
-    lease_state state = lease_state::unknown;        ///< What it is.
-    bool revoking = false;                           ///< The holder has been told that it will be revoked at `end`.
-    bool spare = false;                              ///< It is spare capacity.
-    bool preemptible = false;                        ///< It may be preempted.
-    bool shared = false;                             ///< Other shared leases may be beside it.
-    std::int32_t priority = 0;                       ///< Its own priority.
-    std::uint32_t take_count = 0;                    ///< How many resources it takes: manager::takes() tells them.
-    tern::reason reason = reason::none;              ///< Why it ended, or will end if a notice is running.
-    span ttl;                                        ///< How long it lasts without renewal.
-    moment granted_at;                               ///< When it was granted.
-    moment end;                                      ///< While held: its end. Afterwards: when it ended.
-    std::string holder;                              ///< Who holds or held it.
-    std::string revoker;                             ///< Who revoked it, if anybody in particular.
+    lease_id id{};                            ///< Its id, which is also its fencing token.
+    lease_id parent{};                        ///< The lease it hangs on, if any.
+    lease_state state = lease_state::unknown; ///< What it is.
+    bool revoking = false;                    ///< The holder has been told that it will be revoked at `end`.
+    bool spare = false;                       ///< It is spare capacity.
+    bool preemptible = false;                 ///< It may be preempted.
+    bool shared = false;                      ///< Other shared leases may be beside it.
+    std::int32_t priority = 0;                ///< Its own priority.
+    std::uint32_t take_count = 0;             ///< How many resources it takes: manager::takes() tells them.
+    tern::reason reason = reason::none;       ///< Why it ended, or will end if a notice is running.
+    span ttl;                                 ///< How long it lasts without renewal.
+    moment granted_at;                        ///< When it was granted.
+    moment end;                               ///< While held: its end. Afterwards: when it ended.
+    std::string holder;                       ///< Who holds or held it.
+    std::string revoker;                      ///< Who revoked it, if anybody in particular.
 };
 
 /// What a lease takes of one resource.
@@ -53,6 +53,7 @@ struct ticket_info {
 
 /// What there is of a resource, and what is taken.
 struct resource_info {
+    std::string name;                           ///< Its name.
     std::uint32_t slots = 0;                    ///< How many slots it has.
     std::uint32_t memory_mib = 0;               ///< How much memory it has, in MiB.
     std::uint32_t used_slots = 0;               ///< Slots that are taken.
@@ -66,7 +67,7 @@ struct resource_info {
 struct revocation {
     bool at_once = false; ///< The lease is over.
     bool already = false; ///< A notice was running that ends no later: nothing has changed.
-    moment at;            ///< The end of the notice, unless at_once.
+    moment at;            ///< From when it is revoked.
 };
 
 /// What happened to a lease that is watched.
@@ -79,15 +80,15 @@ struct notice {
 
 /// One event. What its kind does not speak of is empty.
 struct event {
-    std::uint64_t number = 0;                   ///< Grows by one with each event.
-    std::uint64_t missed = 0;                   ///< How many events this reader has missed so far, because it fell behind.
-    event_kind kind{};                          ///< What happened.
-    moment at;                                  ///< When it happened.
-    lease_id lease{};                           ///< The lease it is about.
-    ticket_id ticket{};                         ///< The ticket it is about.
-    tern::reason reason = reason::none;         ///< Why.
-    moment until;                               ///< A time, where the kind says so.
-    span duration;                              ///< A length of time, where the kind says so.
+    std::uint64_t number = 0;           ///< Grows by one with each event.
+    std::uint64_t missed = 0;           ///< How many events this reader has missed so far, because it fell behind.
+    event_kind kind{};                  ///< What happened.
+    moment at;                          ///< When it happened.
+    lease_id lease{};                   ///< The lease it is about.
+    ticket_id ticket{};                 ///< The ticket it is about.
+    tern::reason reason = reason::none; ///< Why.
+    moment until;                       ///< A time, where the kind says so.
+    span duration;                      ///< A length of time, where the kind says so.
     tern::health health = tern::health::failed; ///< event_kind::health: how the resource is now.
     std::string resource;                       ///< event_kind::health: which one.
 };
@@ -97,7 +98,8 @@ struct event {
 ///     for (const auto& deadlock : manager.find_deadlocks().value())
 ///         manager.revoke(deadlock.victim, tern::reason::deadlock_victim, "me").value();
 struct deadlock {
-    /// One step of the proof: a worker waits for a lease, which the worker of the next step holds, and the last waits for the first.
+    /// One step of the proof: a worker waits for a lease, which the worker of the next step holds, and the last waits
+    /// for the first.
     struct wait {
         std::string worker; ///< Who waits.
         ticket_id ticket{}; ///< By which claim; none: by a declared want.
@@ -150,7 +152,13 @@ inline ticket_info to_cpp(const tern_ticket_info_t& raw)
 
 inline resource_info to_cpp(const tern_resource_info_t& raw)
 {
-    return {raw.slots,  raw.memory_mib, raw.used_slots, raw.used_memory_mib, raw.shared, static_cast<health>(raw.health),
+    return {raw.name,
+            raw.slots,
+            raw.memory_mib,
+            raw.used_slots,
+            raw.used_memory_mib,
+            raw.shared,
+            static_cast<health>(raw.health),
             raw.declared != 0};
 }
 
@@ -175,7 +183,10 @@ inline event to_cpp(const tern_event_t& raw)
     return event;
 }
 
-inline deadlock::wait to_cpp(const tern_wait_t& raw) { return {raw.worker, ticket_id{raw.ticket}, lease_id{raw.lease}}; }
+inline deadlock::wait to_cpp(const tern_wait_t& raw)
+{
+    return {raw.worker, ticket_id{raw.ticket}, lease_id{raw.lease}};
+}
 
 /// Asks for one thing, with a blank of it to be filled in.
 template <class Value, class Raw, class Call>

@@ -12,6 +12,7 @@
 #include "manager.hpp"
 #include "result.hpp"
 #include "time.hpp"
+#include "watch.hpp"
 
 namespace tern {
 
@@ -21,7 +22,8 @@ namespace tern {
 ///     while (work_to_do() && lease.renew())
 ///         work_for_ten_seconds();
 ///
-/// Owning this object does not mean that the lease is held: it may have run out or been revoked. Ask state(), or renew in time.
+/// Owning this object does not mean that the lease is held: it may have run out or been revoked. Ask state(), or renew
+/// in time.
 class [[nodiscard]] lease {
 public:
     /// None.
@@ -30,7 +32,9 @@ public:
     /// Takes over a lease, such as one that was detached.
     lease(manager from, lease_id id) noexcept : manager_(std::move(from)), id_(id) {}
 
-    lease(lease&& other) noexcept : manager_(std::move(other.manager_)), id_(std::exchange(other.id_, lease_id::none)) {}
+    lease(lease&& other) noexcept : manager_(std::move(other.manager_)), id_(std::exchange(other.id_, lease_id::none))
+    {
+    }
 
     lease& operator=(lease&& other) noexcept
     {
@@ -68,12 +72,16 @@ public:
     /// Gives it back now, and tells whether it was still held. Afterwards this object is empty, whatever the answer.
     result<void> release()
     {
-        const lease_id id = detach();
-        return std::exchange(manager_, manager()).release(id);
+        const manager from = std::exchange(manager_, manager());
+        return from.release(std::exchange(id_, lease_id::none));
     }
 
-    /// Gives up the ownership, not the lease; its id.
-    lease_id detach() noexcept { return std::exchange(id_, lease_id::none); }
+    /// Gives up the ownership, not the lease; its id. Afterwards this object is empty.
+    lease_id detach() noexcept
+    {
+        manager_ = manager();
+        return std::exchange(id_, lease_id::none);
+    }
 
     /// Everything about it.
     result<lease_info> info() const { return manager_.info(id_); }
@@ -81,8 +89,9 @@ public:
     /// What it takes.
     result<std::vector<take>> takes() const { return manager_.takes(id_); }
 
-    /// Calls `callable` with a `const notice&` when it gets a notice of its revocation, and when it is over. As manager::watch(),
-    /// which tells from which thread, and for how long. The last call may come after this object is gone.
+    /// Calls `callable` with a `const notice&` when it gets a notice of its revocation, and when it is over. As
+    /// manager::watch(), which tells from which thread, and for how long. The last call may come after this object is
+    /// gone.
     template <class Callable>
     result<void> watch(Callable&& callable) const
     {

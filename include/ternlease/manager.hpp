@@ -7,13 +7,12 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <type_traits>
-#include <utility>
 #include <vector>
 
 #include "../ternlease.h"
 #include "enums.hpp"
 #include "info.hpp"
+#include "options.hpp"
 #include "result.hpp"
 #include "time.hpp"
 #include "version.hpp"
@@ -24,32 +23,14 @@ class claim;
 class events;
 class lease;
 
-/// How a new table is made. Limits that are 0 are as usual.
-struct options {
-    clock_kind clock = clock_kind::real; ///< By which clock it goes.
-    bool open_house = false;             ///< acquire() never refuses, and every holder wants the resource of its own name.
-    bool break_deadlocks = false;        ///< A deadlock is broken as soon as it arises: the proposed victim is revoked.
-    std::uint32_t leases = 0;            ///< Leases held at the same time; usually 65,536.
-    std::uint32_t tickets = 0;           ///< Claims waiting at the same time; usually 16,384.
-    std::uint32_t resources = 0;         ///< Resources known at the same time; usually 65,536.
-    std::uint32_t history = 0;           ///< Ended leases, decided tickets and events that are remembered; usually 1,024.
-
-    /// The usual, with time counted in ticks.
-    static options ticks() noexcept
-    {
-        options made;
-        made.clock = clock_kind::ticks;
-        return made;
-    }
-};
-
 /// The cursor of manager::events() that skips what has happened so far.
 inline constexpr std::uint64_t from_now = TERN_FOREVER;
 
 /// A table of leases on named resources.
 ///
-/// A manager is a handle: copies of it, and the leases and tickets that come from it, share one table, which is closed when the last
-/// of them is gone. Any number of threads may use it at once; a thread that may outlive this variable has a copy of its own.
+/// A manager is a handle: copies of it, and the leases and tickets that come from it, share one table, which is closed
+/// when the last of them is gone. Any number of threads may use it at once; a thread that may outlive this variable has
+/// a copy of its own.
 ///
 /// What is asked by id works for every lease of the table, whoever holds it.
 class manager {
@@ -63,7 +44,8 @@ public:
         if (auto fits = abi_check(); !fits)
             return fits.error();
         tern_options_t raw = tern_options_init();
-        raw.flags = (how.clock == clock_kind::ticks ? TERN_OPTION_TICKS : 0U) | (how.open_house ? TERN_OPTION_OPEN_HOUSE : 0U) |
+        raw.flags = (how.clock == clock_kind::ticks ? TERN_OPTION_TICKS : 0U) |
+                    (how.open_house ? TERN_OPTION_OPEN_HOUSE : 0U) |
                     (how.break_deadlocks ? TERN_OPTION_BREAK_DEADLOCKS : 0U);
         raw.leases = how.leases;
         raw.tickets = how.tickets;
@@ -79,8 +61,8 @@ public:
     /// A lease on one slot of a resource, now or not at all: status::busy. It lasts for `ttl` unless it is renewed.
     result<lease> acquire(std::string_view resource, std::string_view holder, span ttl) const;
 
-    /// Begins a claim, which can say more: several resources, parts of them, a wait, a priority. Claims of one holder are taken to be
-    /// one line of work: give each independent job a name of its own.
+    /// Begins a claim, which can say more: several resources, parts of them, a wait, a priority. Claims of one holder
+    /// are taken to be one line of work: give each independent job a name of its own.
     tern::claim claim(std::string_view holder) const&;
     /// A claim refers to its manager, which must be there until the claim is made.
     void claim(std::string_view holder) && = delete;
@@ -91,11 +73,12 @@ public:
         return static_cast<lease_state>(tern_lease_state(capi(), number(id), nullptr));
     }
 
-    /// Moves the end of a lease to now + its ttl; the new end. status::not_held if it is over: stop using what it protects.
+    /// Moves the end of a lease to now + its ttl; the new end. status::not_held if it is over: stop using what it
+    /// protects.
     result<moment> renew(lease_id id) const
     {
         return detail::ask<moment, std::uint64_t>(
-            [&](std::uint64_t* end, tern_error_t* err) { return tern_lease_renew(capi(), number(id), end, err); });
+            [&](auto... out) { return tern_lease_renew(capi(), number(id), out...); });
     }
 
     /// As renew(), with another ttl from now on.
@@ -103,19 +86,20 @@ public:
     {
         if (!ttl.fits(clock_))
             return detail::wrong_clock();
-        return detail::ask<moment, std::uint64_t>([&](std::uint64_t* end, tern_error_t* err) {
-            return tern_lease_renew_for(capi(), number(id), ttl.count(), end, err);
-        });
+        return detail::ask<moment, std::uint64_t>(
+            [&](auto... out) { return tern_lease_renew_for(capi(), number(id), ttl.count(), out...); });
     }
 
     /// Gives a lease back. Whoever is first in line has what it frees before this returns.
     result<void> release(lease_id id) const
     {
-        return detail::attempt([&](tern_error_t* err) { return tern_lease_release(capi(), number(id), err); });
+        return detail::attempt([&](auto... out) { return tern_lease_release(capi(), number(id), out...); });
     }
 
-    /// Takes a lease away. `by` says who does it. With a `notice` the holder keeps the lease for so long, to save its work.
-    result<revocation> revoke(lease_id id, reason why = reason::operator_, std::string_view by = {}, span notice = {}) const
+    /// Takes a lease away. `by` says who does it. With a `notice` the holder keeps the lease for so long, to save its
+    /// work.
+    result<revocation> revoke(lease_id id, reason why = reason::operator_, std::string_view by = {},
+                              span notice = {}) const
     {
         if (!notice.fits(clock_))
             return detail::wrong_clock();
@@ -125,89 +109,99 @@ public:
                                               notice.count(), &at, failed.capi());
         if (status != TERN_OK && status != TERN_UNCHANGED)
             return failed;
-        return revocation{at == 0, status == TERN_UNCHANGED, moment(at)};
+        return revocation{notice.count() == 0, status == TERN_UNCHANGED, moment(at)};
     }
 
     /// Everything about a lease that is held or remembered.
     result<lease_info> info(lease_id id) const
     {
-        return detail::look<lease_info>(tern_lease_info_init(), [&](tern_lease_info_t* info, tern_error_t* err) {
-            return tern_lease_info(capi(), number(id), info, err);
-        });
+        return detail::look<lease_info>(tern_lease_info_init(),
+                                        [&](auto... out) { return tern_lease_info(capi(), number(id), out...); });
     }
 
     /// What a lease takes, or took.
     result<std::vector<take>> takes(lease_id id) const
     {
-        return detail::list<take>(tern_take_init(), [&](tern_take_t* to, std::size_t room, std::size_t* needed, tern_error_t* err) {
-            return tern_lease_takes(capi(), number(id), to, room, needed, err);
-        });
+        return detail::list<take>(tern_take_init(),
+                                  [&](auto... out) { return tern_lease_takes(capi(), number(id), out...); });
     }
 
-    /// Calls `callable` with a `const notice&` when the lease gets a notice of its revocation (again if that comes to end
-    /// earlier), and when it is over for whatever reason; then never again.
+    /// Calls `callable` with a `const notice&` when the lease gets a notice of its revocation (again if that comes to
+    /// end earlier), and when it is over for whatever reason; then never again.
     ///
-    /// The calls come from a thread of the library's own, one after the other, while no lock is held: they may use the manager, but
-    /// others wait while one runs. The callable is destroyed after its last call, or when the table is closed; then none runs any more,
-    /// so what it refers to must live until one of the two. One that owns a manager, lease or ticket of the table keeps the table open.
-    /// An exception that leaves it has nowhere to go: std::terminate().
+    /// The calls come from a thread of the library's own, one after the other, while no lock is held: they may use the
+    /// manager, but others wait while one runs. The callable is destroyed after its last call, or when the table is
+    /// closed; then none runs any more, so what it refers to must live until one of the two. One that owns a manager,
+    /// lease or ticket of the table keeps the table open. An exception that leaves it has nowhere to go:
+    /// std::terminate().
     template <class Callable>
     result<void> watch(lease_id id, Callable&& callable) const;
 
     /// The leases a holder holds, oldest first.
     result<std::vector<lease_id>> held_by(std::string_view holder) const
     {
-        return detail::list<lease_id>(
-            tern_lease_t{0}, [&](tern_lease_t* to, std::size_t room, std::size_t* needed, tern_error_t* err) {
-                return tern_manager_held_by(capi(), holder.data(), holder.size(), to, room, needed, err);
-            });
+        return detail::list<lease_id>(tern_lease_t{0}, [&](auto... out) {
+            return tern_manager_held_by(capi(), holder.data(), holder.size(), out...);
+        });
     }
 
     /// All held leases, oldest first.
     result<std::vector<lease_info>> leases() const
     {
-        return detail::list<lease_info>(
-            tern_lease_info_init(), [&](tern_lease_info_t* to, std::size_t room, std::size_t* needed, tern_error_t* err) {
-                return tern_manager_leases(capi(), to, room, needed, err);
-            });
+        return detail::list<lease_info>(tern_lease_info_init(),
+                                        [&](auto... out) { return tern_manager_leases(capi(), out...); });
     }
 
     /// All waiting claims, in order.
     result<std::vector<ticket_info>> tickets() const
     {
-        return detail::list<ticket_info>(
-            tern_ticket_info_init(), [&](tern_ticket_info_t* to, std::size_t room, std::size_t* needed, tern_error_t* err) {
-                return tern_manager_tickets(capi(), to, room, needed, err);
-            });
+        return detail::list<ticket_info>(tern_ticket_info_init(),
+                                         [&](auto... out) { return tern_manager_tickets(capi(), out...); });
     }
 
     /// Withdraws a claim, from whatever thread: whoever waits for it is told status::refused, with reason::cancelled.
     result<void> cancel(ticket_id id) const
     {
-        return detail::attempt([&](tern_error_t* err) { return tern_ticket_cancel(capi(), number(id), err); });
+        return detail::attempt([&](auto... out) { return tern_ticket_cancel(capi(), number(id), out...); });
     }
 
     /// Makes a resource with so many slots and so much memory, or changes the size of one that is not in use.
     result<resource_id> declare(std::string_view resource, std::uint32_t slots, std::uint32_t memory_mib = 0) const
     {
-        return detail::ask<resource_id, tern_resource_t>([&](tern_resource_t* made, tern_error_t* err) {
-            return tern_resource_declare(capi(), resource.data(), resource.size(), slots, memory_mib, made, err);
+        return detail::ask<resource_id, tern_resource_t>([&](auto... out) {
+            return tern_resource_declare(capi(), resource.data(), resource.size(), slots, memory_mib, out...);
         });
     }
 
     /// Says how a declared resource is.
     result<void> set_health(std::string_view resource, health now) const
     {
-        return detail::attempt([&](tern_error_t* err) {
-            return tern_resource_set_health(capi(), resource.data(), resource.size(), static_cast<tern_trit_t>(now), err);
+        return detail::attempt([&](auto... out) {
+            return tern_resource_set_health(capi(), resource.data(), resource.size(), static_cast<tern_trit_t>(now),
+                                            out...);
         });
     }
 
     /// What there is of a resource, and what is taken.
     result<resource_info> resource(std::string_view name) const
     {
-        return detail::look<resource_info>(tern_resource_info_init(), [&](tern_resource_info_t* info, tern_error_t* err) {
-            return tern_resource_info(capi(), name.data(), name.size(), info, err);
+        return detail::look<resource_info>(tern_resource_info_init(), [&](auto... out) {
+            return tern_resource_info(capi(), name.data(), name.size(), out...);
+        });
+    }
+
+    /// All resources that are declared or in use, by name.
+    result<std::vector<resource_info>> resources() const
+    {
+        return detail::list<resource_info>(tern_resource_info_init(),
+                                           [&](auto... out) { return tern_manager_resources(capi(), out...); });
+    }
+
+    /// The leases on a resource, oldest first: who has what a claim waits for.
+    result<std::vector<lease_id>> leases_on(std::string_view resource) const
+    {
+        return detail::list<lease_id>(tern_lease_t{0}, [&](auto... out) {
+            return tern_resource_leases(capi(), resource.data(), resource.size(), out...);
         });
     }
 
@@ -217,19 +211,20 @@ public:
     /// All deadlocks there are, each with a proof and the lease whose revocation breaks it at the least cost.
     result<std::vector<deadlock>> find_deadlocks() const;
 
-    /// Declares that a holder cannot go on without a resource, without claiming it. Only deadlock detection looks at it.
+    /// Declares that a holder cannot go on without a resource, without claiming it. Only deadlock detection looks at
+    /// it.
     result<void> want(std::string_view holder, std::string_view resource) const
     {
-        return detail::attempt([&](tern_error_t* err) {
-            return tern_manager_want(capi(), holder.data(), holder.size(), resource.data(), resource.size(), err);
+        return detail::attempt([&](auto... out) {
+            return tern_manager_want(capi(), holder.data(), holder.size(), resource.data(), resource.size(), out...);
         });
     }
 
     /// Takes back what want() declared.
     result<void> unwant(std::string_view holder, std::string_view resource) const
     {
-        return detail::attempt([&](tern_error_t* err) {
-            return tern_manager_unwant(capi(), holder.data(), holder.size(), resource.data(), resource.size(), err);
+        return detail::attempt([&](auto... out) {
+            return tern_manager_unwant(capi(), holder.data(), holder.size(), resource.data(), resource.size(), out...);
         });
     }
 
@@ -239,7 +234,7 @@ public:
     /// Counts one tick. With a real clock: only brings the table up to date.
     result<void> tick() const
     {
-        return detail::attempt([&](tern_error_t* err) { return tern_manager_tick(capi(), err); });
+        return detail::attempt([&](auto... out) { return tern_manager_tick(capi(), out...); });
     }
 
     /// The time by its clock.
@@ -257,9 +252,8 @@ public:
     /// How many leases ended, or claims were refused, for this reason so far.
     result<std::uint64_t> count(reason why) const
     {
-        return detail::ask<std::uint64_t>([&](std::uint64_t* out, tern_error_t* err) {
-            return tern_manager_count(capi(), static_cast<std::int32_t>(why), out, err);
-        });
+        return detail::ask<std::uint64_t>(
+            [&](auto... out) { return tern_manager_count(capi(), static_cast<std::int32_t>(why), out...); });
     }
 
     /// The counters as text, in the format that Prometheus reads.
@@ -277,7 +271,7 @@ private:
     template <class Answer>
     result<Answer> count_of(tern_status_t (*function)(const tern_manager_t*, std::uint64_t*, tern_error_t*)) const
     {
-        return detail::ask<Answer, std::uint64_t>([&](std::uint64_t* out, tern_error_t* err) { return function(capi(), out, err); });
+        return detail::ask<Answer, std::uint64_t>([&](auto... out) { return function(capi(), out...); });
     }
 
     std::shared_ptr<tern_manager_t> table_;
@@ -290,46 +284,13 @@ inline result<std::string> manager::metrics() const
     std::string text;
     for (tern_status_t status = TERN_MORE; status == TERN_MORE;) {
         std::size_t needed = 0;
-        // A string has room for a final zero behind its end.
-        status = tern_manager_metrics(capi(), text.data(), text.size() + 1, &needed, failed.capi());
+        status = tern_manager_metrics(capi(), text.data(), text.size(), &needed, failed.capi());
         if (status != TERN_OK && status != TERN_MORE)
             return failed;
         text.resize(needed);
     }
+    text.pop_back(); // the final zero
     return text;
-}
-
-namespace detail {
-
-// Both are noexcept: an exception ends the program where it was thrown, before it comes to the library, which could not pass it on.
-
-template <class Callable>
-void call_watcher(void* user, tern_lease_t lease, tern_trit_t state, std::int32_t why, std::uint64_t at) noexcept
-{
-    const notice told{lease_id{lease}, static_cast<lease_state>(state), static_cast<reason>(why), moment(at)};
-    (*static_cast<Callable*>(user))(told);
-}
-
-template <class Callable>
-void drop_watcher(void* user) noexcept
-{
-    delete static_cast<Callable*>(user);
-}
-
-} // namespace detail
-
-template <class Callable>
-result<void> manager::watch(lease_id id, Callable&& callable) const
-{
-    using kept = std::decay_t<Callable>;
-    static_assert(std::is_invocable_v<kept&, const notice&>, "the callable must take a const tern::notice&");
-    auto user = std::make_unique<kept>(std::forward<Callable>(callable));
-    auto watched = detail::attempt([&](tern_error_t* err) {
-        return tern_lease_watch(capi(), number(id), detail::call_watcher<kept>, user.get(), detail::drop_watcher<kept>, err);
-    });
-    if (watched)
-        static_cast<void>(user.release()); // It is the library's now.
-    return watched;
 }
 
 } // namespace tern

@@ -27,7 +27,8 @@ public:
         details_.message[message.copy(details_.message, sizeof details_.message - 1)] = '\0';
     }
 
-    /// One to be filled in by a function of ternlease.h. Costs less than tern_error_init(), as most errors are never needed.
+    /// One to be filled in by a function of ternlease.h. Costs less than tern_error_init(), as most errors are never
+    /// needed.
     static error blank() noexcept { return error(); }
 
     /// What became of the call.

@@ -26,8 +26,8 @@
 
 namespace tern {
 
-/// A claim in line. When this object is gone the claim is withdrawn, and what it was granted is given back; until then its table stays
-/// open. A ticket that has come to its end, by whichever answer, is empty.
+/// A claim in line. When this object is gone the claim is withdrawn, and what it was granted is given back; until then
+/// its table stays open. A ticket that has come to its end, by whichever answer, is empty.
 ///
 ///     auto ticket = manager.claim("trainer").of({"gpu0"}).ttl(60s).enqueue().value();
 ///     add_to_event_loop(ticket.fd().value());
@@ -48,8 +48,8 @@ public:
     explicit ticket(lease granted) noexcept : granted_(std::move(granted)) {}
 
     ticket(ticket&& other) noexcept
-        : manager_(std::move(other.manager_)), id_(std::exchange(other.id_, ticket_id::none)), granted_(std::move(other.granted_)),
-          fd_(std::exchange(other.fd_, -1))
+        : manager_(std::move(other.manager_)), id_(std::exchange(other.id_, ticket_id::none)),
+          granted_(std::move(other.granted_)), fd_(std::exchange(other.fd_, -1))
     {
     }
 
@@ -88,8 +88,9 @@ public:
         return static_cast<ticket_state>(tern_ticket_state(manager_.capi(), number(id_), nullptr));
     }
 
-    /// Blocks the thread until the claim is decided, for so long at most. A lease, or: status::waiting if it is still in line; and, as
-    /// the end of the ticket, status::timeout if the claim's own patience is over, or status::refused for another reason.
+    /// Blocks the thread until the claim is decided, for so long at most. A lease, or: status::waiting if it is still
+    /// in line; and, as the end of the ticket, status::timeout if the claim's own patience is over, or status::refused
+    /// for another reason.
     result<lease> wait(timeout limit = forever)
     {
         if (granted_)
@@ -103,6 +104,7 @@ public:
         case TERN_TIMEOUT:
         case TERN_REFUSED:
             id_ = ticket_id::none;
+            manager_ = manager();
             return failed;
         default:
             return failed;
@@ -136,18 +138,16 @@ public:
     /// Everything about it while it waits; status::empty once it is decided.
     result<ticket_info> info() const
     {
-        return detail::look<ticket_info>(tern_ticket_info_init(), [&](tern_ticket_info_t* info, tern_error_t* err) {
-            return tern_ticket_info(manager_.capi(), number(id_), info, err);
+        return detail::look<ticket_info>(tern_ticket_info_init(), [&](auto... out) {
+            return tern_ticket_info(manager_.capi(), number(id_), out...);
         });
     }
 
     /// The resources that it may be served from, while it waits.
     result<std::vector<std::string>> resources() const
     {
-        return detail::list<std::string>(tern_name_init(),
-                                         [&](tern_name_t* to, std::size_t room, std::size_t* needed, tern_error_t* err) {
-                                             return tern_ticket_resources(manager_.capi(), number(id_), to, room, needed, err);
-                                         });
+        return detail::list<std::string>(
+            tern_name_init(), [&](auto... out) { return tern_ticket_resources(manager_.capi(), number(id_), out...); });
     }
 
     /// Withdraws the claim now. Afterwards this object is empty, whatever the answer.
@@ -155,8 +155,8 @@ public:
     {
         if (granted_)
             return granted_.release();
-        const ticket_id id = std::exchange(id_, ticket_id::none);
-        return std::exchange(manager_, manager()).cancel(id);
+        const manager from = std::exchange(manager_, manager());
+        return from.cancel(std::exchange(id_, ticket_id::none));
     }
 
     /// For the functions of ternlease.h; 0 if it was granted without standing in line.
@@ -174,7 +174,7 @@ private:
             return ready;
         }
 #endif
-        return detail::ask<int>([&](int* fd, tern_error_t* err) { return tern_ticket_fd(manager_.capi(), number(id_), fd, err); });
+        return detail::ask<int>([&](auto... out) { return tern_ticket_fd(manager_.capi(), number(id_), out...); });
     }
 
     manager manager_;

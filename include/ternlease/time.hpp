@@ -31,7 +31,8 @@ inline constexpr forever_t forever{};
 
 namespace detail {
 
-/// Whole microseconds, rounded up so that a short time is not none; none if negative. What is too long for the library stays too long.
+/// Whole microseconds, rounded up so that a short time is not none; none if negative. What is too long for the library
+/// stays too long.
 template <class Rep, class Period>
 constexpr std::uint64_t to_micros(std::chrono::duration<Rep, Period> time) noexcept
 {
@@ -59,7 +60,8 @@ constexpr std::chrono::microseconds to_chrono(std::uint64_t micros) noexcept
 
 /// A length of time by a manager's clock: a std::chrono duration, tern::ticks or tern::forever.
 ///
-/// A time by the other clock than the manager's is refused with status::bad_value. What a manager itself returns fits it.
+/// A time by the other clock than the manager's is refused with status::bad_value. What a manager itself returns fits
+/// it.
 class span {
 public:
     /// None, by any clock.

@@ -7,10 +7,11 @@
 
 namespace tern {
 
-/// Can this program, which was compiled with these headers, use the library that is running? manager::open() asks by itself.
+/// Can this program, which was compiled with these headers, use the library that is running? manager::open() asks by
+/// itself.
 inline result<void> abi_check()
 {
-    return detail::attempt([](tern_error_t* err) { return tern_abi_check(TERN_VERSION_NUMBER, err); });
+    return detail::attempt([](auto... out) { return tern_abi_check(TERN_VERSION_NUMBER, out...); });
 }
 
 /// The version of the library that is running, such as "1.2.3". The text is constant.

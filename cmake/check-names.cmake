@@ -1,0 +1,25 @@
+# cmake -DREADELF=... -DLIBRARY=... -DSONAME=... -P check-names.cmake
+# Is the shared library called what the package says, do its links lead to it, and does it stay loaded?
+
+execute_process(COMMAND "${READELF}" --dynamic --wide "${LIBRARY}" OUTPUT_VARIABLE dynamic COMMAND_ERROR_IS_FATAL ANY)
+if(NOT dynamic MATCHES "soname: \\[([^]]*)\\]" OR NOT CMAKE_MATCH_1 STREQUAL SONAME)
+  message(FATAL_ERROR "${LIBRARY} calls itself \"${CMAKE_MATCH_1}\", not ${SONAME}")
+endif()
+if(NOT dynamic MATCHES "NODELETE")
+  message(FATAL_ERROR "${LIBRARY} is not marked NODELETE")
+endif()
+
+get_filename_component(directory "${LIBRARY}" DIRECTORY)
+get_filename_component(name "${LIBRARY}" NAME)
+# expect_link(LINK TARGET)
+function(expect_link link target)
+  if(NOT IS_SYMLINK "${directory}/${link}")
+    message(FATAL_ERROR "${directory}/${link} is not a link")
+  endif()
+  file(READ_SYMLINK "${directory}/${link}" leads_to)
+  if(NOT leads_to STREQUAL target)
+    message(FATAL_ERROR "${directory}/${link} leads to ${leads_to}, not to ${target}")
+  endif()
+endfunction()
+expect_link(libternlease.so "${SONAME}")
+expect_link("${SONAME}" "${name}")

@@ -1,0 +1,80 @@
+//! The calls: one function here for each function of the header, one file for each of its sections.
+
+mod claim;
+mod deadlock;
+mod event;
+mod info;
+mod lease;
+mod manager;
+mod number;
+mod resource;
+mod ticket;
+mod watch;
+
+use crate::call::Call;
+use crate::input::Input;
+use crate::world::World;
+
+type Make = fn(Call);
+
+/// What there is to call; first what makes things happen. New ones come last, so that the bytes of known inputs keep their meaning.
+const CALLS: &[Make] = &[
+    lease::acquire,
+    lease::release,
+    lease::revoke,
+    lease::renew,
+    lease::renew_for,
+    claim::enqueue,
+    claim::enqueue,
+    claim::claim,
+    ticket::wait,
+    ticket::cancel,
+    manager::tick,
+    manager::tick,
+    resource::declare,
+    manager::want,
+    deadlock::find,
+    event::next,
+    resource::set_health,
+    manager::open,
+    manager::close,
+    manager::count,
+    manager::counters,
+    manager::metrics,
+    manager::unwant,
+    resource::info,
+    resource::list,
+    resource::leases,
+    lease::state,
+    info::lease,
+    info::takes,
+    info::held_by,
+    info::leases,
+    ticket::state,
+    ticket::fd,
+    ticket::info,
+    ticket::resources,
+    ticket::list,
+    event::open,
+    event::close,
+    event::wait,
+    event::fd,
+    watch::watch,
+    deadlock::close,
+    deadlock::victim,
+    deadlock::stuck,
+    deadlock::cycle,
+    number::names,
+    number::version,
+];
+
+/// So many of the first are made more often: whenever the byte names none.
+const FREQUENT: usize = 16;
+
+/// Makes the call that the bytes describe.
+pub fn make(world: &mut World, bytes: &[u8]) {
+    let mut input = Input::new(bytes);
+    let number = usize::from(input.byte());
+    let make = CALLS.get(number).unwrap_or(&CALLS[number % FREQUENT]);
+    make(Call::new(world, input));
+}

@@ -1,0 +1,29 @@
+//! Random sequences of calls through the C boundary, with the raw pointers that a C program passes: good ones and bad ones.
+//!
+//! [`input`] turns bytes into choices, [`calls`] makes the calls, [`call`] and [`manager`] say what must hold after each of them.
+#![no_main]
+
+mod c;
+mod call;
+mod calls;
+mod input;
+mod manager;
+mod memory;
+mod mutate;
+mod seen;
+mod watch;
+mod world;
+
+use libfuzzer_sys::{fuzz_mutator, fuzz_target};
+
+fuzz_target!(|bytes: &[u8]| {
+    let mut world = world::World::new();
+    for record in bytes.chunks(input::RECORD) {
+        calls::make(&mut world, record);
+    }
+    world.close();
+});
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    mutate::mutate(data, size, max_size, seed)
+});

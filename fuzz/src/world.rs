@@ -1,0 +1,205 @@
+//! Everything that the calls so far have made.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+use crate::c::*;
+
+use crate::input::{Input, Texts};
+use crate::manager::Manager;
+
+/// Handles of one kind.
+pub struct Shelf<T> {
+    pub open: Vec<T>,
+    /// The library notices the use of the last 256 that were closed; no run closes more.
+    pub closed: Vec<*mut c_void>,
+}
+
+/// No more handles of a kind are open at a time.
+pub const MOST: usize = 4;
+
+impl<T> Shelf<T> {
+    fn new() -> Self {
+        Shelf { open: Vec::new(), closed: Vec::new() }
+    }
+
+    pub fn is_full(&self) -> bool {
+        self.open.len() >= MOST
+    }
+}
+
+/// Something that is behind a handle.
+pub trait Handle {
+    fn pointer(&self) -> *mut c_void;
+}
+
+pub struct Reader {
+    pub pointer: *mut tern_events_t,
+    /// The pointer of its manager, which may have been closed since.
+    pub manager: *mut tern_manager_t,
+    pub ticks: bool,
+    pub fd: Option<c_int>,
+    pub last: u64,
+    pub missed: u64,
+}
+
+pub struct Answer {
+    pub pointer: *mut tern_deadlocks_t,
+    pub count: usize,
+}
+
+impl Handle for Manager {
+    fn pointer(&self) -> *mut c_void {
+        self.pointer.cast()
+    }
+}
+
+impl Handle for Reader {
+    fn pointer(&self) -> *mut c_void {
+        self.pointer.cast()
+    }
+}
+
+impl Handle for Answer {
+    fn pointer(&self) -> *mut c_void {
+        self.pointer.cast()
+    }
+}
+
+/// What a call is made with in the place of a handle.
+pub struct Target {
+    pub pointer: *mut c_void,
+    /// Its place on the shelf, if it is good.
+    pub open: Option<usize>,
+    /// What the library must say if it is not.
+    pub expected: Option<tern_status_t>,
+}
+
+impl Target {
+    fn bad(pointer: *mut c_void, expected: tern_status_t) -> Self {
+        Target { pointer, open: None, expected: Some(expected) }
+    }
+
+    pub fn draw<T: Handle>(input: &mut Input, shelf: &Shelf<T>, others: &[*mut c_void]) -> Self {
+        let choice = input.byte();
+        let index = usize::from(choice);
+        let null = Target::bad(ptr::null_mut(), TERN_ERR_NULL);
+        let of = |list: &[*mut c_void]| list.get(index % list.len().max(1)).copied();
+        match choice {
+            0..=215 if !shelf.open.is_empty() => {
+                let place = index % shelf.open.len();
+                let pointer = shelf.open[place].pointer();
+                Target { pointer, open: Some(place), expected: None }
+            }
+            216..=223 => match of(&shelf.closed) {
+                Some(closed) => Target::bad(closed, TERN_ERR_CLOSED),
+                None => null,
+            },
+            224..=239 => match of(others) {
+                Some(other) => Target::bad(other, TERN_ERR_BAD_HANDLE),
+                None => null,
+            },
+            240..=247 => match shelf.open.first() {
+                Some(any) => Target::bad(any.pointer().wrapping_byte_add(1), TERN_ERR_BAD_HANDLE),
+                None => null,
+            },
+            _ => null,
+        }
+    }
+}
+
+pub struct World {
+    pub texts: Texts,
+    pub managers: Shelf<Manager>,
+    pub readers: Shelf<Reader>,
+    pub answers: Shelf<Answer>,
+    /// Memory that is not a handle.
+    junk: Box<[u64; 32]>,
+}
+
+impl World {
+    pub fn new() -> Self {
+        let mut world = World {
+            texts: Texts::new(),
+            managers: Shelf::new(),
+            readers: Shelf::new(),
+            answers: Shelf::new(),
+            junk: Box::new([u64::MAX; 32]),
+        };
+        // Nothing happens without one.
+        world.managers.open.push(Manager::small());
+        world
+    }
+
+    /// Pointers that are not a manager.
+    pub fn not_managers(&mut self) -> Vec<*mut c_void> {
+        let readers = self.readers.open.iter().map(Handle::pointer);
+        let answers = self.answers.open.iter().map(Handle::pointer);
+        let junk = ptr::from_mut(&mut *self.junk).cast();
+        readers.chain(answers).chain([junk]).collect()
+    }
+
+    /// Pointers that are neither a reader nor an answer about deadlocks.
+    pub fn managers_and_junk(&mut self) -> Vec<*mut c_void> {
+        let managers = self.managers.open.iter().map(Handle::pointer);
+        let closed = self.managers.closed.iter().copied();
+        let junk = ptr::from_mut(&mut *self.junk).cast();
+        managers.chain(closed).chain([junk]).collect()
+    }
+
+    pub fn close_manager(&mut self, place: usize) {
+        let manager = self.managers.open.remove(place);
+        self.managers.closed.push(manager.pointer());
+        manager.close();
+    }
+
+    pub fn close_reader(&mut self, place: usize) {
+        let reader = self.readers.open.remove(place);
+        self.readers.closed.push(reader.pointer());
+        // SAFETY: it is open, and this is its last use but for those that the library notices.
+        unsafe { tern_events_close(reader.pointer) };
+    }
+
+    pub fn close_answer(&mut self, place: usize) {
+        let answer = self.answers.open.remove(place);
+        self.answers.closed.push(answer.pointer());
+        // SAFETY: as above.
+        unsafe { tern_deadlocks_close(answer.pointer) };
+    }
+
+    /// Is the manager of this reader open?
+    pub fn is_open(&self, manager: *mut tern_manager_t) -> bool {
+        self.managers.open.iter().any(|open| open.pointer == manager)
+    }
+
+    /// Closes whatever is open. Afterwards every handle says that it is closed.
+    pub fn close(mut self) {
+        for manager in &mut self.managers.open {
+            manager.look(false);
+        }
+        while !self.managers.open.is_empty() {
+            self.close_manager(0);
+        }
+        while !self.readers.open.is_empty() {
+            self.close_reader(0);
+        }
+        while !self.answers.open.is_empty() {
+            self.close_answer(0);
+        }
+        let none = ptr::null_mut();
+        // SAFETY: of each kind fewer than 256 handles were closed in this run, so that their memory is still there.
+        unsafe {
+            for &closed in &self.managers.closed {
+                assert_eq!(tern_manager_tick(closed.cast(), none), TERN_ERR_CLOSED);
+            }
+            for &closed in &self.readers.closed {
+                assert_eq!(tern_events_wait(closed.cast(), u64::MAX, none), TERN_ERR_CLOSED);
+            }
+            for &closed in &self.answers.closed {
+                let mut victim = 0;
+                let status = tern_deadlocks_victim(closed.cast(), 0, &mut victim, none);
+                assert_eq!((status, victim), (TERN_ERR_CLOSED, 0));
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+/* Every function that can fail, called with what is in a world; and what its pointers may be. */
+#ifndef TERN_TESTS_CALLS_H
+#define TERN_TESTS_CALLS_H
+
+#include "world.h"
+
+/* What a call needs first. */
+enum need { NO_HANDLE, MANAGER, EVENTS, DEADLOCKS };
+
+enum { POINTERS = 7 };
+
+/* A pointer argument: where it is in a world, and whether NULL is allowed there. */
+struct pointer {
+    const char *name;
+    size_t offset;
+    int may_be_null;
+};
+
+struct call {
+    const char *name;
+    int32_t (*run)(struct world *world);
+    enum need need;
+    /* The status if nothing was changed in the world. */
+    int32_t usual;
+    struct pointer pointers[POINTERS];
+};
+
+/* A status of functions that answer with a trit. */
+static inline int32_t status_of_trit(tern_trit_t trit, const struct world *world)
+{
+    if (trit != TERN_TRIT_UNKNOWN)
+        return TERN_OK;
+    return world->err ? world->err->status : TERN_ERR_NULL;
+}
+
+#define CALL(name, arguments)                                                                                         \
+    static int32_t call_##name(struct world *w)                                                                       \
+    {                                                                                                                 \
+        return tern_##name arguments;                                                                                 \
+    }
+#define CALL_TRIT(name, arguments)                                                                                    \
+    static int32_t call_##name(struct world *w)                                                                       \
+    {                                                                                                                 \
+        return status_of_trit(tern_##name arguments, w);                                                              \
+    }
+
+CALL(abi_check, (TERN_VERSION_NUMBER, w->err))
+CALL(manager_open, (w->url, w->url_len, w->options_in, w->manager_out, w->err))
+CALL(manager_tick, (w->manager, w->err))
+CALL(manager_tick_count, (w->manager, w->number, w->err))
+CALL(manager_active_count, (w->manager, w->number, w->err))
+CALL(manager_pending_claimers, (w->manager, w->number, w->err))
+CALL(manager_revocations, (w->manager, w->number, w->err))
+CALL(manager_count, (w->manager, TERN_REASON_RELEASED, w->number, w->err))
+CALL(manager_metrics, (w->manager, w->text, w->capacity ? sizeof w->outputs.text : 0, w->needed, w->err))
+CALL(manager_want, (w->manager, w->holder, w->holder_len, w->resource, w->resource_len, w->err))
+CALL(manager_unwant, (w->manager, w->holder, w->holder_len, w->resource, w->resource_len, w->err))
+CALL(resource_declare, (w->manager, w->resource, w->resource_len, 1, 0, w->resource_out, w->err))
+CALL(resource_set_health, (w->manager, w->resource, w->resource_len, TERN_FAILED, w->err))
+CALL(resource_info, (w->manager, w->resource, w->resource_len, w->resource_infos, w->err))
+CALL(manager_resources, (w->manager, w->resource_infos, w->capacity, w->needed, w->err))
+CALL(resource_leases, (w->manager, w->resource, w->resource_len, w->leases, w->capacity, w->needed, w->err))
+CALL(lease_acquire, (w->manager, w->resource, w->resource_len, w->holder, w->holder_len, 5, w->lease_out, w->err))
+CALL_TRIT(lease_state, (w->manager, w->lease, w->err))
+CALL(lease_renew, (w->manager, w->lease, w->number, w->err))
+CALL(lease_renew_for, (w->manager, w->lease, 20, w->number, w->err))
+CALL(lease_release, (w->manager, w->lease, w->err))
+CALL(lease_revoke, (w->manager, w->lease, TERN_REASON_QUOTA, w->by, w->by_len, 3, w->number, w->err))
+CALL(lease_info, (w->manager, w->lease, w->lease_infos, w->err))
+CALL(lease_takes, (w->manager, w->lease, w->takes, w->capacity, w->needed, w->err))
+CALL(manager_held_by, (w->manager, w->holder, w->holder_len, w->leases, w->capacity, w->needed, w->err))
+CALL(manager_leases, (w->manager, w->lease_infos, w->capacity, w->needed, w->err))
+CALL_TRIT(ticket_state, (w->manager, w->ticket, w->err))
+CALL(ticket_wait, (w->manager, w->ticket, 0, w->lease_out, w->err))
+CALL(ticket_cancel, (w->manager, w->ticket, w->err))
+CALL(ticket_fd, (w->manager, w->ticket, w->ticket_fd, w->err))
+CALL(ticket_info, (w->manager, w->ticket, w->ticket_infos, w->err))
+CALL(ticket_resources, (w->manager, w->ticket, w->names, w->capacity, w->needed, w->err))
+CALL(manager_tickets, (w->manager, w->ticket_infos, w->capacity, w->needed, w->err))
+CALL(manager_claim, (w->manager, w->claim_in, w->lease_out, w->err))
+CALL(manager_enqueue, (w->manager, w->claim_in, w->lease_out, w->ticket_out, w->err))
+CALL(lease_watch, (w->manager, w->lease, w->callback, NULL, w->drop, w->err))
+CALL(events_open, (w->manager, 0, w->events_out, w->err))
+CALL(deadlocks_find, (w->manager, w->deadlocks_out, w->needed, w->err))
+CALL(events_next, (w->events, w->event, w->err))
+CALL(events_wait, (w->events, 0, w->err))
+CALL(events_fd, (w->events, w->events_fd, w->err))
+CALL(deadlocks_victim, (w->deadlocks, 0, w->lease_out, w->err))
+CALL(deadlocks_stuck, (w->deadlocks, 0, w->names, w->capacity, w->needed, w->err))
+CALL(deadlocks_cycle, (w->deadlocks, 0, w->waits, w->capacity, w->needed, w->err))
+
+#undef CALL
+#undef CALL_TRIT
+
+#define C(name, need, usual, ...) { "tern_" #name, call_##name, need, usual, { __VA_ARGS__ } }
+#define MUST(member) { #member, offsetof(struct world, member), 0 }
+#define MAY(member) { #member, offsetof(struct world, member), 1 }
+#define M MUST(manager)
+#define CLAIM MUST(claim_in), MUST(claim.holder), MUST(claim.resources), MUST(texts[1].data)
+
+static const struct call calls[] = {
+    C(abi_check, NO_HANDLE, TERN_OK, MAY(err)),
+    C(manager_open, NO_HANDLE, TERN_OK, MUST(url), MAY(options_in), MUST(manager_out)),
+    C(manager_tick, MANAGER, TERN_OK, M),
+    C(manager_tick_count, MANAGER, TERN_OK, M, MUST(number)),
+    C(manager_active_count, MANAGER, TERN_OK, M, MUST(number)),
+    C(manager_pending_claimers, MANAGER, TERN_OK, M, MUST(number)),
+    C(manager_revocations, MANAGER, TERN_OK, M, MUST(number)),
+    C(manager_count, MANAGER, TERN_OK, M, MUST(number)),
+    C(manager_metrics, MANAGER, TERN_OK, M, MUST(text), MAY(needed)),
+    C(manager_want, MANAGER, TERN_OK, M, MUST(holder), MUST(resource)),
+    C(manager_unwant, MANAGER, TERN_OK, M, MUST(holder), MUST(resource)),
+    C(resource_declare, MANAGER, TERN_OK, M, MUST(resource), MAY(resource_out)),
+    C(resource_set_health, MANAGER, TERN_OK, M, MUST(resource)),
+    C(resource_info, MANAGER, TERN_OK, M, MUST(resource), MUST(resource_infos)),
+    C(manager_resources, MANAGER, TERN_OK, M, MUST(resource_infos), MAY(needed)),
+    C(resource_leases, MANAGER, TERN_OK, M, MUST(resource), MUST(leases), MAY(needed)),
+    C(lease_acquire, MANAGER, TERN_OK, M, MUST(resource), MUST(holder), MUST(lease_out)),
+    C(lease_state, MANAGER, TERN_OK, M),
+    C(lease_renew, MANAGER, TERN_OK, M, MAY(number)),
+    C(lease_renew_for, MANAGER, TERN_OK, M, MAY(number)),
+    C(lease_release, MANAGER, TERN_OK, M),
+    C(lease_revoke, MANAGER, TERN_OK, M, MUST(by), MAY(number)),
+    C(lease_info, MANAGER, TERN_OK, M, MUST(lease_infos)),
+    C(lease_takes, MANAGER, TERN_OK, M, MUST(takes), MAY(needed)),
+    C(manager_held_by, MANAGER, TERN_OK, M, MUST(holder), MUST(leases), MAY(needed)),
+    C(manager_leases, MANAGER, TERN_OK, M, MUST(lease_infos), MAY(needed)),
+    C(ticket_state, MANAGER, TERN_OK, M),
+    C(ticket_wait, MANAGER, TERN_WAITING, M, MUST(lease_out)),
+    C(ticket_cancel, MANAGER, TERN_OK, M),
+    C(ticket_fd, MANAGER, TERN_OK, M, MUST(ticket_fd)),
+    C(ticket_info, MANAGER, TERN_OK, M, MUST(ticket_infos)),
+    C(ticket_resources, MANAGER, TERN_OK, M, MUST(names), MAY(needed)),
+    C(manager_tickets, MANAGER, TERN_OK, M, MUST(ticket_infos), MAY(needed)),
+    C(manager_claim, MANAGER, TERN_OK, M, CLAIM, MUST(lease_out)),
+    C(manager_enqueue, MANAGER, TERN_OK, M, CLAIM, MUST(lease_out), MUST(ticket_out)),
+    C(lease_watch, MANAGER, TERN_OK, M, MUST(callback), MAY(drop)),
+    C(events_open, MANAGER, TERN_OK, M, MUST(events_out)),
+    C(deadlocks_find, MANAGER, TERN_OK, M, MUST(deadlocks_out), MAY(needed)),
+    C(events_next, EVENTS, TERN_OK, MUST(events), MUST(event)),
+    C(events_wait, EVENTS, TERN_OK, MUST(events)),
+    C(events_fd, EVENTS, TERN_OK, MUST(events), MUST(events_fd)),
+    C(deadlocks_victim, DEADLOCKS, TERN_OK, MUST(deadlocks), MUST(lease_out)),
+    C(deadlocks_stuck, DEADLOCKS, TERN_OK, MUST(deadlocks), MUST(names), MAY(needed)),
+    C(deadlocks_cycle, DEADLOCKS, TERN_OK, MUST(deadlocks), MUST(waits), MAY(needed)),
+};
+
+#undef C
+#undef MUST
+#undef MAY
+#undef M
+#undef CLAIM
+
+enum { CALLS = sizeof calls / sizeof calls[0] };
+
+/* The last call with the world gave this status, in both ways. */
+static inline void check_call_at(const char *file, int line, const struct call *call, struct world *world, int32_t is, int32_t should)
+{
+    char text[128];
+    snprintf(text, sizeof text, "%s gives the status %d", call->name, (int)should);
+    check_status(is, should, &world->error, file, line, text);
+}
+
+/* The call gives this status, and has not done anything. */
+static inline void check_refused_at(const char *file, int line, const struct call *call, struct world *world, int32_t status)
+{
+    check_call_at(file, line, call, world, call->run(world), status);
+    check(nothing_happened(world), &world->error, file, line, "nothing was changed");
+    world->error = untouched_error();
+}
+
+#define check_call(call, world, is, should) check_call_at(__FILE__, __LINE__, call, world, is, should)
+#define check_refused(call, world, status) check_refused_at(__FILE__, __LINE__, call, world, status)
+
+#endif

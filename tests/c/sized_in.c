@@ -1,0 +1,158 @@
+/* Structs that the caller fills in, of every size: what is missing counts as zero, and what the library does not know must be zero. */
+#include "open.h"
+
+enum { LONGEST = 4096 };
+
+static const size_t absurd[] = { 0, 1, 7, LONGEST + 1, 65536, UINT32_MAX, (size_t)INT64_MAX, SIZE_MAX };
+
+static unsigned char memory[LONGEST + 64];
+
+/* The first `size` bytes of a struct, as one that says it has this size; behind its end in our version: zeros. */
+static void *cut(const void *whole, size_t whole_size, size_t size)
+{
+    memset(memory, 0x5a, sizeof memory);
+    if (size <= LONGEST)
+        memset(memory, 0, size);
+    memcpy(memory, whole, size < whole_size ? size : whole_size);
+    memcpy(memory, &size, sizeof size);
+    return memory;
+}
+
+/* A manager with what the claim below needs. Two of them give the same answers: they count ticks. */
+static tern_manager_t *open_for_claims(tern_lease_t *parent)
+{
+    tern_manager_t *manager = open_small(8, 8, 8, 8);
+    EXPECT(TERN_OK, tern_resource_declare, manager, TERN_STR("gpu0"), 4, 1000, NULL);
+    EXPECT(TERN_OK, tern_resource_declare, manager, TERN_STR("gpu1"), 4, 1000, NULL);
+    *parent = acquire(manager, "node", "job", 100);
+    return manager;
+}
+
+/* Nothing in it is as usual, so that whatever is cut off makes a difference. */
+static tern_claim_t whole_claim(const tern_text_t *resources, tern_lease_t parent)
+{
+    tern_claim_t claim = claim_of("ann", resources, 2);
+    claim.ttl = 50;
+    claim.wait = 3;
+    claim.notice = 2;
+    claim.parent = parent;
+    claim.flags = TERN_CLAIM_PREEMPTIBLE;
+    claim.count = 2;
+    claim.slots = 3;
+    claim.memory_mib = 10;
+    claim.priority = 5;
+    return claim;
+}
+
+static const tern_text_t gpus[] = { { "gpu0", 4 }, { "gpu1", 4 } };
+
+/* A claim that is too short is the same as one that ends with zeros. */
+static void check_short_claim(size_t size)
+{
+    tern_lease_t parent, lease[2] = { 77, 77 };
+    tern_lease_info_t infos[2] = { tern_lease_info_init(), tern_lease_info_init() };
+    int32_t status[2];
+    for (int way = 0; way < 2; way++) {
+        tern_manager_t *manager = open_for_claims(&parent);
+        tern_claim_t claim = whole_claim(gpus, parent);
+        if (way == 0) {
+            status[way] = tern_manager_claim(manager, cut(&claim, sizeof claim, size), &lease[way], &err);
+        } else {
+            memset((char *)&claim + size, 0, sizeof claim - size);
+            claim.struct_size = sizeof claim;
+            status[way] = tern_manager_claim(manager, &claim, &lease[way], &err);
+        }
+        if (status[way] == TERN_OK)
+            EXPECT(TERN_OK, tern_lease_info, manager, lease[way], &infos[way]);
+        tern_manager_close(manager);
+    }
+    CHECK_EQ(status[0], status[1]);
+    CHECK(lease[0] == lease[1] && memcmp(&infos[0], &infos[1], sizeof infos[0]) == 0);
+}
+
+static void check_claims(void)
+{
+    tern_lease_t parent, lease = 77;
+    tern_ticket_t ticket = 77;
+    for (size_t size = sizeof(size_t); size <= sizeof(tern_claim_t); size++)
+        check_short_claim(size);
+
+    tern_manager_t *manager = open_for_claims(&parent);
+    tern_claim_t claim = whole_claim(gpus, parent);
+    for (size_t size = sizeof claim + 1; size <= LONGEST; size += size < 300 ? 1 : 97) {
+        lease = 0;
+        EXPECT(TERN_OK, tern_manager_claim, manager, cut(&claim, sizeof claim, size), &lease);
+        EXPECT(TERN_OK, tern_lease_release, manager, lease);
+    }
+
+    /* A tail that is not zero says something that this version does not know. */
+    struct snapshot before = look_at(manager);
+    lease = 77;
+    for (size_t size = sizeof claim + 1; size <= LONGEST; size += size < 300 ? 1 : 97) {
+        const size_t dirty[] = { sizeof claim, (sizeof claim + size) / 2, size - 1 };
+        for (size_t i = 0; i < 3; i++) {
+            tern_claim_t *said = cut(&claim, sizeof claim, size);
+            memory[dirty[i]] = 1;
+            EXPECT(TERN_ERR_BAD_STRUCT, tern_manager_claim, manager, said, &lease);
+            EXPECT(TERN_ERR_BAD_STRUCT, tern_manager_enqueue, manager, said, &lease, &ticket);
+        }
+    }
+    for (size_t i = 0; i < sizeof absurd / sizeof absurd[0]; i++) {
+        claim.struct_size = absurd[i];
+        EXPECT(TERN_ERR_BAD_STRUCT, tern_manager_claim, manager, &claim, &lease);
+        EXPECT(TERN_ERR_BAD_STRUCT, tern_manager_enqueue, manager, &claim, &lease, &ticket);
+    }
+    CHECK(lease == 77 && ticket == 77 && is_unchanged(manager, &before));
+    tern_manager_close(manager);
+}
+
+/* Is the second lease too many? */
+static int has_room_for_one(tern_manager_t *manager)
+{
+    tern_lease_t lease = 0;
+    acquire(manager, "gpu0", "ann", TERN_FOREVER);
+    return tern_lease_acquire(manager, TERN_STR("gpu1"), TERN_STR("ann"), TERN_FOREVER, &lease, NULL) == TERN_ERR_FULL;
+}
+
+static void check_options(void)
+{
+    tern_options_t options = tern_options_init();
+    options.flags = TERN_OPTION_TICKS;
+    options.leases = options.tickets = options.history = 1;
+    options.resources = 8;
+    for (size_t size = sizeof(size_t); size <= LONGEST; size += size < 100 ? 1 : 97) {
+        tern_manager_t *manager = NULL;
+        EXPECT(TERN_OK, tern_manager_open, TERN_STR("process:"), cut(&options, sizeof options, size), &manager);
+        if (size <= offsetof(tern_options_t, flags))
+            CHECK(tick_count(manager) != 0);
+        if (size >= offsetof(tern_options_t, leases))
+            CHECK(tick_count(manager) == 0);
+        if (size <= offsetof(tern_options_t, leases))
+            CHECK(!has_room_for_one(manager));
+        if (size >= offsetof(tern_options_t, tickets))
+            CHECK(has_room_for_one(manager));
+        tern_manager_close(manager);
+    }
+
+    tern_manager_t *none = NULL;
+    for (size_t size = sizeof options + 1; size <= LONGEST; size += size < 100 ? 1 : 97) {
+        const size_t dirty[] = { sizeof options, (sizeof options + size) / 2, size - 1 };
+        for (size_t i = 0; i < 3; i++) {
+            tern_options_t *said = cut(&options, sizeof options, size);
+            memory[dirty[i]] = 0x80;
+            EXPECT(TERN_ERR_BAD_STRUCT, tern_manager_open, TERN_STR("process:"), said, &none);
+        }
+    }
+    for (size_t i = 0; i < sizeof absurd / sizeof absurd[0]; i++) {
+        options.struct_size = absurd[i];
+        EXPECT(TERN_ERR_BAD_STRUCT, tern_manager_open, TERN_STR("process:"), &options, &none);
+    }
+    CHECK(none == NULL);
+}
+
+int main(void)
+{
+    check_claims();
+    check_options();
+    return finish(__FILE__);
+}

@@ -1,0 +1,203 @@
+/*
+ * A manager in which every function has something to do, and a place for every argument of every function.
+ * calls.h calls the functions with it; a test changes one argument and looks what happens.
+ */
+#ifndef TERN_TESTS_WORLD_H
+#define TERN_TESTS_WORLD_H
+
+#include "open.h"
+
+enum { ROOM = 4 };
+
+/* Where answers go. */
+struct outputs {
+    uint64_t number;
+    size_t needed;
+    tern_lease_t lease;
+    tern_ticket_t ticket;
+    tern_resource_t resource;
+    int ticket_fd, events_fd;
+    tern_manager_t *manager;
+    tern_events_t *events;
+    tern_deadlocks_t *deadlocks;
+    char text[4096];
+    tern_lease_t leases[ROOM];
+    tern_event_t event;
+    tern_resource_info_t resource_infos[ROOM];
+    tern_lease_info_t lease_infos[ROOM];
+    tern_take_t takes[ROOM];
+    tern_ticket_info_t ticket_infos[ROOM];
+    tern_name_t names[ROOM];
+    tern_wait_t waits[ROOM];
+};
+
+struct world {
+    tern_manager_t *owner, *manager;
+    tern_events_t *reader, *events;
+    tern_deadlocks_t *report, *deadlocks;
+
+    const char *url, *holder, *resource, *by;
+    size_t url_len, holder_len, resource_len, by_len;
+    tern_options_t options, *options_in;
+    tern_text_t texts[2];
+    tern_claim_t claim, *claim_in;
+    tern_lease_t lease;
+    tern_ticket_t ticket;
+    tern_watch_fn callback;
+    tern_drop_fn drop;
+    size_t capacity;
+
+    uint64_t *number;
+    size_t *needed;
+    tern_lease_t *lease_out;
+    tern_ticket_t *ticket_out;
+    tern_resource_t *resource_out;
+    int *ticket_fd, *events_fd;
+    tern_manager_t **manager_out;
+    tern_events_t **events_out;
+    tern_deadlocks_t **deadlocks_out;
+    char *text;
+    tern_lease_t *leases;
+    tern_event_t *event;
+    tern_resource_info_t *resource_infos;
+    tern_lease_info_t *lease_infos;
+    tern_take_t *takes;
+    tern_ticket_info_t *ticket_infos;
+    tern_name_t *names;
+    tern_wait_t *waits;
+    tern_error_t *err, error;
+
+    struct outputs outputs, before;
+    struct snapshot seen;
+};
+
+static inline void ignore_notice(void *user, tern_lease_t lease, tern_trit_t state, int32_t reason, uint64_t at)
+{
+    (void)user, (void)lease, (void)state, (void)reason, (void)at;
+}
+
+static inline void ignore_drop(void *user)
+{
+    (void)user;
+}
+
+static inline void world_fill_inputs(struct world *world)
+{
+    world->manager = world->owner;
+    world->events = world->reader;
+    world->deadlocks = world->report;
+    world->url = "process:";
+    world->holder = "ann";
+    world->resource = "free";
+    world->by = "ops";
+    world->url_len = strlen(world->url);
+    world->holder_len = strlen(world->holder);
+    world->resource_len = strlen(world->resource);
+    world->by_len = strlen(world->by);
+    world->options = tern_options_init();
+    world->options.flags = TERN_OPTION_TICKS;
+    world->options_in = &world->options;
+    world->texts[0].data = "new0";
+    world->texts[1].data = "new1";
+    world->texts[0].len = world->texts[1].len = 4;
+    world->claim = claim_of("eve", world->texts, 2);
+    world->claim_in = &world->claim;
+    world->callback = ignore_notice;
+    world->drop = ignore_drop;
+    world->capacity = ROOM;
+}
+
+static inline void world_fill_outputs(struct world *world)
+{
+    struct outputs *out = &world->outputs;
+    memset(out, 0xa5, sizeof *out);
+    out->manager = NULL;
+    out->events = NULL;
+    out->deadlocks = NULL;
+    out->ticket_fd = out->events_fd = -1;
+    out->event.struct_size = sizeof out->event;
+    out->resource_infos[0].struct_size = sizeof out->resource_infos[0];
+    out->lease_infos[0].struct_size = sizeof out->lease_infos[0];
+    out->takes[0].struct_size = sizeof out->takes[0];
+    out->ticket_infos[0].struct_size = sizeof out->ticket_infos[0];
+    out->names[0].struct_size = sizeof out->names[0];
+    out->waits[0].struct_size = sizeof out->waits[0];
+    memcpy(&world->before, out, sizeof *out);
+    world->error = untouched_error();
+
+    world->number = &out->number;
+    world->needed = &out->needed;
+    world->lease_out = &out->lease;
+    world->ticket_out = &out->ticket;
+    world->resource_out = &out->resource;
+    world->ticket_fd = &out->ticket_fd;
+    world->events_fd = &out->events_fd;
+    world->manager_out = &out->manager;
+    world->events_out = &out->events;
+    world->deadlocks_out = &out->deadlocks;
+    world->text = out->text;
+    world->leases = out->leases;
+    world->event = &out->event;
+    world->resource_infos = out->resource_infos;
+    world->lease_infos = out->lease_infos;
+    world->takes = out->takes;
+    world->ticket_infos = out->ticket_infos;
+    world->names = out->names;
+    world->waits = out->waits;
+    world->err = &world->error;
+}
+
+/* Makes the manager: a held lease, a claim in line for it, a want, a deadlock of x and y, events to read. */
+static inline void world_open(struct world *world)
+{
+    tern_error_t err;
+    size_t found = 0;
+    memset(world, 0, sizeof *world);
+    world->owner = open_small(64, 64, 64, 64);
+    EXPECT(TERN_OK, tern_resource_declare, world->owner, TERN_STR("free"), 1, 0, NULL);
+    EXPECT(TERN_OK, tern_events_open, world->owner, 0, &world->reader);
+    world->lease = acquire(world->owner, "gpu0", "ann", 10);
+    world->ticket = enqueue(world->owner, "gpu0", "bob");
+    EXPECT(TERN_OK, tern_manager_want, world->owner, TERN_STR("ann"), TERN_STR("free"));
+    acquire(world->owner, "p", "x", TERN_FOREVER);
+    acquire(world->owner, "q", "y", TERN_FOREVER);
+    EXPECT(TERN_OK, tern_manager_want, world->owner, TERN_STR("x"), TERN_STR("q"));
+    EXPECT(TERN_OK, tern_manager_want, world->owner, TERN_STR("y"), TERN_STR("p"));
+    EXPECT(TERN_OK, tern_deadlocks_find, world->owner, &world->report, &found);
+    CHECK_EQ(found, 1);
+    world_fill_inputs(world);
+    world_fill_outputs(world);
+    world->seen = look_at(world->owner);
+}
+
+/* No output was written. */
+static inline int outputs_are_untouched(const struct world *world)
+{
+    return memcmp(&world->outputs, &world->before, sizeof world->outputs) == 0;
+}
+
+/* The last call has changed nothing: neither the table nor the caller's memory. */
+static inline int nothing_happened(struct world *world)
+{
+    return outputs_are_untouched(world) && is_unchanged(world->owner, &world->seen);
+}
+
+/* Gives back what calls have given out. */
+static inline void world_close_outputs(struct world *world)
+{
+    tern_manager_close(world->outputs.manager);
+    tern_events_close(world->outputs.events);
+    tern_deadlocks_close(world->outputs.deadlocks);
+    if (world->outputs.ticket_fd != -1)
+        close(world->outputs.ticket_fd);
+}
+
+static inline void world_close(struct world *world)
+{
+    world_close_outputs(world);
+    tern_deadlocks_close(world->report);
+    tern_events_close(world->reader);
+    tern_manager_close(world->owner);
+}
+
+#endif
