@@ -15,8 +15,10 @@
  * What holds for all of it:
  *
  * - Every call that can fail returns a tern::result: a value or a tern::error. Test it, or call .value(), which throws
- *   a tern::exception (without exceptions: prints the error and aborts). Each caller chooses, at each call. Busy,
- *   timeout and the like come as errors too; their status is positive. Only memory that runs out throws by itself.
+ *   a tern::exception. Each caller chooses, at each call. Busy, timeout and the like come as errors too; their status
+ *   is positive. Only memory that runs out throws by itself.
+ * - Works with -fno-exceptions and -fno-rtti: then .value() of an error prints it and aborts. Compile all units of a
+ *   program one way.
  * - A tern::manager is a handle that can be copied. The table behind it is closed when the last manager, lease and
  *   ticket of it is gone, so no lease or ticket can outlive its table. Readers of events and callables that watch a
  *   lease do not keep it open.

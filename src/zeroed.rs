@@ -88,15 +88,15 @@ unsafe impl<T: Sync> Sync for ZeroedArray<T> {}
 const LINE: usize = 64;
 
 impl<T: Zeroed> ZeroedArray<T> {
-    /// `len` values, all zero.
-    pub fn new(len: usize) -> Self {
+    /// `len` values, all zero; `None` if the system does not give so much memory.
+    pub fn try_new(len: usize) -> Option<Self> {
         const { assert!(align_of::<T>() <= LINE && size_of::<T>() > 0) };
         let bytes = len.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_add(LINE));
         let layout = bytes.and_then(|bytes| Layout::from_size_align(bytes, 8).ok());
-        let layout = layout.expect("limits are far below the address space");
+        let layout = layout?;
         // SAFETY: the layout's size is not zero, as it has room for a line.
         let block = unsafe { std::alloc::alloc_zeroed(layout) };
-        let Some(block) = NonNull::new(block) else { std::alloc::handle_alloc_error(layout) };
+        let block = NonNull::new(block)?;
         let skip = block.align_offset(LINE);
         // SAFETY: `skip` is less than a line, which the block has more than `len` values need.
         let first = unsafe { block.add(skip) }.cast::<T>();
@@ -107,7 +107,7 @@ impl<T: Zeroed> ZeroedArray<T> {
             // SAFETY: inside the block. The cells of loom are not plain memory and must be made one by one.
             unsafe { first.add(index).write(T::default()) };
         }
-        array
+        Some(array)
     }
 }
 
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn zero_aligned_and_writable() {
         for len in [1, 3, 1000] {
-            let array: ZeroedArray<Cell<bool>> = ZeroedArray::new(len);
+            let array: ZeroedArray<Cell<bool>> = ZeroedArray::try_new(len).unwrap();
             assert_eq!(array.as_ptr() as usize % LINE, 0);
             assert!(array.iter().all(|cell| !cell.replace(true)));
             assert_eq!(array.len(), len);
@@ -156,7 +156,7 @@ mod tests {
             statm.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
         };
         let before = resident();
-        let array: ZeroedArray<Lease> = ZeroedArray::new(16 << 20);
+        let array: ZeroedArray<Lease> = ZeroedArray::try_new(16 << 20).unwrap();
         let grown = resident().saturating_sub(before);
         assert!(grown < 64 << 20, "{grown} bytes for an array of a gigabyte");
         drop(array);

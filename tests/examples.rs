@@ -45,6 +45,7 @@ macro_rules! examples {
             let files = std::fs::read_dir(folder).expect("it is there");
             let mut found: Vec<String> = files
                 .map(|file| file.expect("it can be read").path())
+                .filter(|path| path.extension().is_some_and(|end| end == "rs"))
                 .map(|path| path.file_stem().expect("it has a name").to_string_lossy().into())
                 .collect();
             found.sort();

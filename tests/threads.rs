@@ -380,9 +380,13 @@ fn a_waker_that_panics_harms_nobody() {
     }
     let manager = real();
     let held = manager.claim("a").of(&["gpu0"]).try_now().unwrap();
-    let ticket = manager.claim("b").of(&["gpu0"]).patience(Duration::from_millis(5));
-    let ticket = ticket.enqueue().unwrap();
-    assert_eq!(ticket.watch(&Waker::from(Arc::new(Panics))), TicketState::Waiting);
+    let claim = manager.claim("b").of(&["gpu0"]);
+    // On a busy machine the time may be over before the waker is there: then again with more.
+    let ticket = [5, 50, 500, 5000, 50_000]
+        .into_iter()
+        .map(|patience| claim.patience(Duration::from_millis(patience)).enqueue().unwrap())
+        .find(|ticket| ticket.watch(&Waker::from(Arc::new(Panics))) == TicketState::Waiting)
+        .unwrap();
     until(|| ticket.state() == TicketState::Refused(Reason::WaitTimedOut));
     // The keeper that called it is still there for the next.
     let next = manager.claim("c").of(&["gpu0"]).wait_for(Duration::from_millis(5));

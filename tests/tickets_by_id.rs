@@ -57,6 +57,10 @@ fn cancelling_gives_back_only_what_nobody_was_told_of() {
     manager.release(lease).unwrap();
     assert!(matches!(manager.cancel_ticket(second), Ok(Cancelled::WasGranted(_))));
     assert_eq!(manager.active_count(), 0);
+    // What was given back is told to nobody afterwards.
+    let cancelled = TicketState::Refused(Reason::Cancelled);
+    assert_eq!(manager.ticket_state(second), Some(cancelled));
+    assert_eq!(manager.wait_for_ticket(second, None), Ok(cancelled));
 
     let (manager, lease, ticket) = waiting();
     manager.release(lease).unwrap();
@@ -86,5 +90,40 @@ fn an_unknown_ticket_is_said_to_be_so() {
         assert_eq!(manager.wait_for_ticket(id, None), Err(Error::UnknownTicket));
         assert_eq!(manager.cancel_ticket(id), Err(Error::UnknownTicket));
         assert!(matches!(manager.ticket_fd(id), Err(Error::UnknownTicket)));
+    }
+}
+
+/// A lease is told of or given back, never both, whoever is quicker.
+#[test]
+fn waiting_and_cancelling_at_once_agree() {
+    for _ in 0..500 {
+        let (manager, lease, ticket) = waiting();
+        manager.release(lease).unwrap();
+        let (told, found) = std::thread::scope(|scope| {
+            let told = scope.spawn(|| manager.wait_for_ticket(ticket, None).unwrap());
+            let found = scope.spawn(|| manager.cancel_ticket(ticket).unwrap());
+            (told.join().unwrap(), found.join().unwrap())
+        });
+        match (told, found) {
+            (TicketState::Granted(a), Cancelled::WasCollected(b)) => assert_eq!(a, b),
+            (TicketState::Refused(Reason::Cancelled), Cancelled::WasGranted(_)) => {
+                assert_eq!(manager.active_count(), 0);
+            }
+            both => panic!("{both:?}"),
+        }
+    }
+}
+
+/// Ids of managers that are open at the same time are not mixed up.
+#[test]
+fn no_manager_knows_the_ids_of_another() {
+    let managers: Vec<LeaseManager> =
+        (0..8).map(|_| LeaseManager::open("process:").unwrap()).collect();
+    let mut ids = std::collections::BTreeSet::new();
+    for round in 0..2_000 {
+        let manager = &managers[round % managers.len()];
+        let lease = manager.acquire("gpu0", "a", HOUR).unwrap();
+        assert!(ids.insert(lease), "two managers gave out {lease}");
+        manager.release(lease).unwrap();
     }
 }

@@ -141,8 +141,8 @@ public:
     /// Take preemptible leases of lower priority rather than wait for their end.
     claim& preempt() noexcept { return set(TERN_CLAIM_PREEMPT); }
 
-    /// Higher goes first.
-    claim& priority(std::int16_t priority) noexcept
+    /// Higher goes first; from -32768 to 32767.
+    claim& priority(std::int32_t priority) noexcept
     {
         raw_.priority = priority;
         return *this;

@@ -9,7 +9,8 @@ pub(crate) fn spawn(
     name: &str,
     work: impl FnOnce() + Send + 'static,
 ) -> io::Result<JoinHandle<()>> {
-    without_signals(|| Builder::new().name(name.into()).spawn(work))
+    // A size of its own: otherwise the environment would be asked for one.
+    without_signals(|| Builder::new().name(name.into()).stack_size(2 << 20).spawn(work))
 }
 
 /// A new thread begins with the signal mask of the one that starts it.

@@ -69,7 +69,6 @@ impl Wakers {
     }
 
     /// Takes the wakers of all tickets.
-    #[cfg(feature = "capi")]
     pub fn take_all(&mut self, woken: &mut Woken) {
         (0..self.0.len()).for_each(|place| self.take(place, woken));
     }

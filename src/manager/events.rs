@@ -93,7 +93,9 @@ impl EventReader {
             if self.home.is_closed() {
                 return Err(Error::Closed);
             }
-            if !self.signal.wait(until) {
+            if !self.signal.wait(self.home.look_by(until))
+                && until.is_some_and(|until| Instant::now() >= until)
+            {
                 return Ok(self.fetch());
             }
         }
@@ -135,16 +137,20 @@ impl EventReader {
             crate::home::signal_fd::clear(&own.fd);
         }
         let mut events = Vec::new();
+        // With its manager the time of a table ends.
+        let ended = self.home.is_closed();
         self.missed += self.home.run(|table, now| {
-            // Fails only for a time beyond all times, and then looking is still right.
-            let _ = table.advance(now);
+            if !ended {
+                // Fails only for a time beyond all times, and then looking is still right.
+                let _ = table.advance(now);
+            }
             table.events_since(self.cursor, &mut events)
         });
         self.cursor = events.last().map_or(self.cursor, |event| event.number);
         self.ahead.extend(events);
         #[cfg(target_os = "linux")]
         if let Some(own) = &self.fd
-            && (!self.ahead.is_empty() || self.home.is_closed())
+            && (!self.ahead.is_empty() || ended)
         {
             // Whoever reads one event per wake-up must be woken for the next, and for the end.
             own.waker.wake_by_ref();

@@ -109,29 +109,31 @@ impl LeaseManager {
     /// Opens the table that a URL names. If that makes a new one, it is made as the options say.
     pub fn open_with(url: &str, options: Options) -> Result<Self, OpenError> {
         options::check_url(url)?;
-        if !crate::home::process::memory_can_be_had(options.limits) {
-            let problem = "the system does not give so much memory; choose smaller limits";
-            return Err(OpenError::new(url, problem, libc::ENOMEM));
-        }
-        Ok(Self::with(options))
+        let problem = "the system does not give so much memory; choose smaller limits";
+        Self::try_with(options).ok_or_else(|| OpenError::new(url, problem, libc::ENOMEM))
     }
 
-    /// A table of its own in this process, made to measure.
+    /// A table of its own in this process, made to measure. Ends the program if the system does not give the memory, as collections
+    /// do; [`Self::open_with`] is an error then.
     pub fn with(options: Options) -> Self {
-        let real = options.time == TimeKind::Real;
+        Self::try_with(options)
+            .unwrap_or_else(|| std::alloc::handle_alloc_error(std::alloc::Layout::new::<Home>()))
+    }
+
+    fn try_with(options: Options) -> Option<Self> {
         let settings = Settings {
             limits: options.limits,
-            first_sequence: 0,
             implied_wants: options.open_house,
             deadlocks: options.deadlocks,
+            ..Settings::default()
         };
-        let home = Home::new(settings, real);
+        let home = Home::try_new(settings, options.time == TimeKind::Real)?;
         let shared = Shared {
             home: home.clone(),
             open_house: options.open_house,
             watches: watch::Watches::default(),
         };
-        LeaseManager { home, shared: Arc::new(shared) }
+        Some(LeaseManager { home, shared: Arc::new(shared) })
     }
 
     #[inline(always)]

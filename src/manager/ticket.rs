@@ -111,9 +111,11 @@ impl Ticket {
     }
 
     /// The lease, which is the caller's from now on, or why there is none.
-    fn collect(&mut self, state: TicketState) -> Result<LeaseId, Error> {
-        if let Kind::Queued(id) = std::mem::replace(&mut self.kind, Kind::Collected) {
-            self.shared.home.collect(id);
+    fn collect(&mut self, mut state: TicketState) -> Result<LeaseId, Error> {
+        if let Kind::Queued(id) = std::mem::replace(&mut self.kind, Kind::Collected)
+            && !self.shared.home.collect(id)
+        {
+            state = FORGOTTEN;
         }
         match state {
             TicketState::Granted(lease) => Ok(lease),
@@ -123,10 +125,7 @@ impl Ticket {
     }
 }
 
-/// How often a waiting thread looks at the clock if there is nobody else to do it.
-const LOOK: Duration = Duration::from_millis(10);
-
-/// What a ticket is whose lease was collected already.
+/// What a ticket is whose lease was collected already, or withdrawn.
 const FORGOTTEN: TicketState = TicketState::Refused(Reason::Cancelled);
 
 fn place(home: &Home, id: TicketId) -> Option<u32> {
@@ -152,18 +151,16 @@ fn wait_until(
             if home.is_abandoned() {
                 return Err(Error::Corrupt);
             }
-            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            if left == Some(Duration::ZERO) {
+            if until.is_some_and(|until| Instant::now() >= until) {
                 break;
             }
-            if home.must_look_at_clock() {
-                std::thread::park_timeout(left.unwrap_or(LOOK).min(LOOK));
-                place(home, id);
-            } else {
-                match left {
-                    Some(left) => std::thread::park_timeout(left),
-                    None => std::thread::park(),
+            match home.look_by(until) {
+                Some(look) => {
+                    std::thread::park_timeout(look.saturating_duration_since(Instant::now()));
+                    // Lets what is due happen, if nobody else does.
+                    place(home, id);
                 }
+                None => std::thread::park(),
             }
             state = home.ticket(id);
         }
@@ -190,8 +187,10 @@ impl LeaseManager {
         // A time beyond all times is no limit.
         let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
         let state = wait_until(self.home(), id, Role::Watcher, until)?;
-        self.home().collect(id);
-        state.ok_or(Error::UnknownTicket)
+        // Somebody may have withdrawn it at this moment: then the lease is nobody's.
+        let told =
+            state.is_none_or(|state| state == TicketState::Waiting) || self.home().collect(id);
+        if told { state.ok_or(Error::UnknownTicket) } else { Ok(FORGOTTEN) }
     }
 
     /// Withdraws a claim. A lease that it was granted is given back, unless

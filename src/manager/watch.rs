@@ -169,7 +169,7 @@ impl Watcher {
             if self.home.is_closed() || self.home.is_abandoned() {
                 return;
             }
-            self.inbox.signal.wait(None);
+            self.inbox.signal.wait(self.home.look_by(None));
         }
     }
 

@@ -55,18 +55,23 @@ use layout::*;
 use scratch::Scratch;
 
 /// How a table is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct Settings {
     /// How much fits into it.
     pub limits: Limits,
     /// Ids start above this. A home with a clock derives it from the wall clock
     /// ([`first_sequence`]), so that ids keep growing when a table is made anew.
     pub first_sequence: u64,
+    /// Where the numbers come from that ids are made of, if other tables must not use the same; otherwise one after the other.
+    pub numbers: Option<Numbers>,
     /// Every holder is taken to want the resource that bears its own name.
     pub implied_wants: bool,
     /// What to do about deadlocks.
     pub deadlocks: DeadlockPolicy,
 }
+
+/// Gives numbers that no other table gets, always higher than those before. They are shifted left by so many bits to make ids.
+pub type Numbers = fn(bits: u32) -> std::ops::Range<u64>;
 
 /// The lease table over some memory.
 #[derive(Debug)]
@@ -78,6 +83,9 @@ pub struct Table<M: Memory> {
     lease_limit: u32,
     ticket_limit: u32,
     history: u32,
+    numbers: Option<Numbers>,
+    /// The numbers up to this one are ours.
+    numbers_end: PlainCell<u64>,
     /// More steps than any list has.
     longest: u32,
     // What changes is behind pointers: so the compiler knows that the table itself does not.
@@ -87,7 +95,8 @@ pub struct Table<M: Memory> {
 
 impl<M: Memory> Table<M> {
     /// Works on memory that is zeroed, or that a table of the same limits has left.
-    pub fn new(memory: M, settings: Settings) -> Self {
+    /// `None` if the system does not give the memory that the table needs beside.
+    pub fn try_new(memory: M, settings: Settings) -> Option<Self> {
         let limits = settings.limits.clamped();
         let sizes = limits.sizes();
         let table = Table {
@@ -96,9 +105,11 @@ impl<M: Memory> Table<M> {
             lease_limit: limits.leases,
             ticket_limit: limits.tickets,
             history: limits.history,
+            numbers: settings.numbers,
+            numbers_end: PlainCell::new(0),
             longest: sizes.names.max(sizes.holds).max(sizes.members) as u32,
             corrupt: Box::new(PlainCell::new(false)),
-            scratch: Box::new(Scratch::new(&sizes)),
+            scratch: Box::new(Scratch::try_new(&sizes)?),
             memory,
         };
         let header = table.header();
@@ -114,7 +125,7 @@ impl<M: Memory> Table<M> {
             table.set(&header.next_due, FOREVER);
             table.set(&header.sequence, settings.first_sequence.max(1));
         }
-        table
+        Some(table)
     }
 
     /// The memory, for readers that do not take the lock.
@@ -199,14 +210,19 @@ impl<M: Memory> Table<M> {
     #[inline(always)]
     fn next_number(&self) -> u64 {
         let cell = &self.header().sequence;
-        let next = cell.get() + 1;
+        let mut next = cell.get() + 1;
+        if next >= self.numbers_end.get() {
+            next = self.more_numbers(next);
+        }
         self.set(cell, next);
         next
     }
 
-    /// No id given out so far is larger than this.
-    pub fn last_id(&self) -> u64 {
-        (self.header().sequence.get() + 1) << self.id_bits
+    #[cold]
+    fn more_numbers(&self, next: u64) -> u64 {
+        let range = self.numbers.map_or(next..u64::MAX, |more| more(self.id_bits));
+        self.numbers_end.set(range.end);
+        next.max(range.start)
     }
 
     fn setting(&self, bit: u32) -> bool {
@@ -264,11 +280,6 @@ pub fn first_sequence(limits: Limits, since_1970: std::time::Duration) -> u64 {
     let bits = limits.sizes().id_bits();
     let scaled = since_1970.as_nanos() << (31 - bits.min(31));
     (scaled / 1_000_000_000) as u64
-}
-
-/// The sequence after which all ids of a table with these limits are above `id`.
-pub fn sequence_after(limits: Limits, id: u64) -> u64 {
-    (id >> limits.sizes().id_bits()) + 1
 }
 
 /// The state of a lease by a clock, read from a table's memory without its lock. The clock is asked only if the answer depends on it.

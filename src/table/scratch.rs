@@ -69,8 +69,10 @@ impl std::fmt::Debug for Stack {
 }
 
 impl Stack {
-    fn with_capacity(n: usize) -> Self {
-        Stack(Cell::new(Vec::with_capacity(n)))
+    fn with_capacity(n: usize) -> Option<Self> {
+        let mut items = Vec::new();
+        items.try_reserve_exact(n).ok()?;
+        Some(Stack(Cell::new(items)))
     }
 
     /// Works on the vector. Nested use of the same stack sees an empty one, so do not nest.
@@ -121,36 +123,25 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    pub fn new(sizes: &Sizes) -> Self {
-        Scratch {
+    pub fn try_new(sizes: &Sizes) -> Option<Self> {
+        Some(Scratch {
             pass: Cell::new(0),
             round: Cell::new(0),
-            resources: ZeroedArray::new(sizes.resources),
-            workers: ZeroedArray::new(sizes.holders),
-            tickets: ZeroedArray::new(sizes.tickets),
-            leases: ZeroedArray::new(sizes.leases),
-            wants: ZeroedArray::new(sizes.wants),
-            dirty_line: ZeroedArray::new(sizes.lines),
-            candidates: Stack::with_capacity(sizes.resources),
-            picks: Stack::with_capacity(sizes.resources),
-            dirty: Stack::with_capacity(sizes.lines),
-            removed: Stack::with_capacity(sizes.leases),
-            gone: Stack::with_capacity(sizes.leases),
-            finished: Stack::with_capacity(sizes.holders),
-            decided: Stack::with_capacity(sizes.tickets),
+            resources: ZeroedArray::try_new(sizes.resources)?,
+            workers: ZeroedArray::try_new(sizes.holders)?,
+            tickets: ZeroedArray::try_new(sizes.tickets)?,
+            leases: ZeroedArray::try_new(sizes.leases)?,
+            wants: ZeroedArray::try_new(sizes.wants)?,
+            dirty_line: ZeroedArray::try_new(sizes.lines)?,
+            candidates: Stack::with_capacity(sizes.resources)?,
+            picks: Stack::with_capacity(sizes.resources)?,
+            dirty: Stack::with_capacity(sizes.lines)?,
+            removed: Stack::with_capacity(sizes.leases)?,
+            gone: Stack::with_capacity(sizes.leases)?,
+            finished: Stack::with_capacity(sizes.holders)?,
+            decided: Stack::with_capacity(sizes.tickets)?,
             any_decided: Cell::new(false),
-        }
-    }
-
-    /// How much memory [`Self::new`] asks for.
-    pub fn bytes(sizes: &Sizes) -> usize {
-        let index = size_of::<u32>();
-        sizes.resources * (size_of::<ResourceNotes>() + 2 * index)
-            + sizes.holders * (size_of::<WorkerNotes>() + index)
-            + sizes.tickets * (size_of::<TicketNotes>() + index)
-            + sizes.leases * (size_of::<LeaseNotes>() + 2 * index)
-            + sizes.wants * size_of::<WantNotes>()
-            + sizes.lines * (size_of::<Cell<bool>>() + index)
+        })
     }
 
     /// A new pass: all notes of earlier ones are void.

@@ -49,6 +49,12 @@ fn decode(result: u64) -> TicketState {
     }
 }
 
+/// What is known of a decided ticket's answer: nothing yet, that somebody was told, or that the claim was withdrawn before.
+mod collected {
+    pub const TOLD: u32 = 1;
+    pub const WITHDRAWN: u32 = 2;
+}
+
 /// What became of a ticket, read from a table's memory without its lock. The argument is that of `slot.rs`:
 /// the record's id is read before and after, and is 0 while the record changes hands.
 pub fn ticket_state<M: Memory>(memory: &M, id: TicketId) -> Option<TicketState> {
@@ -56,16 +62,22 @@ pub fn ticket_state<M: Memory>(memory: &M, id: TicketId) -> Option<TicketState> 
     if id.0 == 0 || record.id.get() != id.0 {
         return None;
     }
-    let result = record.result.get();
-    (record.id.get() == id.0).then(|| decode(result))
+    let state = match (record.collected.get(), decode(record.result.get())) {
+        (collected::WITHDRAWN, TicketState::Granted(_)) => TicketState::Refused(Reason::Cancelled),
+        (_, state) => state,
+    };
+    (record.id.get() == id.0).then_some(state)
 }
 
-/// Notes, without the table's lock, that whoever waited for a decided ticket knows what became of it.
+/// Notes, without the table's lock, that whoever waited for a decided ticket knows what became of it; false if the claim was withdrawn
+/// before. Whichever comes first counts: a lease is told of or given back, never both.
 /// The id cannot pass to another ticket before this has happened.
-pub fn collect_ticket<M: Memory>(memory: &M, id: TicketId) {
-    if ticket_state(memory, id).is_some_and(|state| state != TicketState::Waiting) {
-        memory.set(&memory.tickets()[(id.0 & memory.index_mask()) as usize].collected, 1);
+pub fn collect_ticket<M: Memory>(memory: &M, id: TicketId) -> bool {
+    if ticket_state(memory, id).is_none_or(|state| state == TicketState::Waiting) {
+        return true;
     }
+    let cell = &memory.tickets()[(id.0 & memory.index_mask()) as usize].collected;
+    !matches!(cell.swap_if(0, collected::TOLD), Err(collected::WITHDRAWN))
 }
 
 impl<M: Memory> Table<M> {
@@ -317,7 +329,7 @@ impl<M: Memory> Table<M> {
 
     /// Whoever waited for this ticket knows what became of it: it can be forgotten in its time.
     pub fn collect(&self, id: TicketId) {
-        collect_ticket(&self.memory, id);
+        let _ = collect_ticket(&self.memory, id);
     }
 
     /// Withdraws a claim.
@@ -326,12 +338,12 @@ impl<M: Memory> Table<M> {
         let index = self.known_ticket(id)?;
         let record = self.ticket_record(index);
         match decode(record.result.get()) {
-            TicketState::Granted(lease) if record.collected.get() != 0 => {
-                self.leave(Cancelled::WasCollected(lease))
-            }
             TicketState::Granted(lease) => {
-                self.collect(id);
-                self.leave(Cancelled::WasGranted(lease))
+                self.leave(match record.collected.swap_if(0, collected::WITHDRAWN) {
+                    Ok(()) => Cancelled::WasGranted(lease),
+                    Err(collected::WITHDRAWN) => Cancelled::WasRefused(Reason::Cancelled),
+                    Err(_) => Cancelled::WasCollected(lease),
+                })
             }
             TicketState::Refused(reason) => {
                 self.collect(id);

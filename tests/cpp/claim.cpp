@@ -161,6 +161,7 @@ static void refuses_what_makes_no_sense()
     CHECK_STATUS(manager.claim("a").of({"gpu0", "gpu0"}).try_now(), duplicate_resource);
     CHECK_STATUS(manager.claim("a").of({"gpu0"}).count(2).try_now(), too_few_resources);
     CHECK_STATUS(manager.claim("a").of({"gpu0"}).ttl(ticks{0}).try_now(), zero_ttl);
+    CHECK_STATUS(manager.claim("a").of({"gpu0"}).priority(32768).try_now(), bad_value);
     CHECK_STATUS(manager.claim("a").of({"gpu0"}).exclusive().shared().try_now(), bad_value);
     CHECK_STATUS(manager.claim("a").of({"gpu0"}).child_of(tern::lease_id{77}).try_now(), parent_not_held);
     CHECK_STATUS(manager.claim("a").of({tern::resource_id{77}}).try_now(), unknown_resource);

@@ -239,10 +239,13 @@ impl Model {
     pub fn cancel(&mut self, now: Time, id: u64) -> Result<Cancelled, Error> {
         self.command(now, |model| match model.ticket(id) {
             None => Err(Error::UnknownTicket),
-            Some(TicketState::Granted(lease)) => Ok(match model.collected.insert(id) {
-                true => Cancelled::WasGranted(lease),
-                false => Cancelled::WasCollected(lease),
-            }),
+            Some(TicketState::Granted(lease)) if model.collected.contains(&id) => {
+                Ok(Cancelled::WasCollected(lease))
+            }
+            Some(TicketState::Granted(lease)) => {
+                model.decided.insert(id, TicketState::Refused(Reason::Cancelled));
+                Ok(Cancelled::WasGranted(lease))
+            }
             Some(TicketState::Refused(reason)) => Ok(Cancelled::WasRefused(reason)),
             Some(TicketState::Waiting) => {
                 model.refuse(id, now, Reason::Cancelled);

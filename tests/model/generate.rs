@@ -71,8 +71,13 @@ impl World {
         }
         let declared = names.len() - rng.below(names.len() as u64 / 2 + 1) as usize;
         names.extend("xyz".chars().take(rng.below(4) as usize).map(|letter| letter.to_string()));
-        let settings =
-            Settings { limits, first_sequence: rng.below(3) * 1000, implied_wants, deadlocks };
+        let settings = Settings {
+            limits,
+            first_sequence: rng.below(3) * 1000,
+            numbers: None,
+            implied_wants,
+            deadlocks,
+        };
         World {
             settings,
             holders,

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ternlease::table::{
-    Error, Event, Health, LeaseId, LeaseState, Outcome, ResourceInfo, Take, TicketId, TicketState,
-    Time, What,
+    Cancelled, Error, Event, Health, LeaseId, LeaseState, Outcome, Reason, ResourceInfo, Take,
+    TicketId, TicketState, Time, What,
 };
 
 use super::step::{Answer, Command, Real, Step};
@@ -62,6 +62,13 @@ impl Invariants {
             .copied()
             .collect();
         self.record(seen)?;
+        if let Ok(Answer::Cancelled(Cancelled::WasGranted(lease))) = seen.answer {
+            // Nobody was told of the lease: the ticket counts as cancelled.
+            let granted = TicketState::Granted(*lease);
+            let withdrawn = self.decided.values_mut().find(|state| **state == granted);
+            *withdrawn.ok_or("no ticket was granted that lease")? =
+                TicketState::Refused(Reason::Cancelled);
+        }
         self.trits_never_come_back(real, seen.now, seen.events.is_empty())?;
         // Every change is an event.
         if seen.events.is_empty() {

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use crate::table::cell::Cell32;
 use crate::table::layout::*;
-use crate::table::scratch::Scratch;
-use crate::table::{Limits, Memory, Settings, Table};
+use crate::table::{Memory, Settings, Table};
 use crate::zeroed::ZeroedArray;
 
 /// The arrays of one table on the heap.
@@ -29,25 +28,25 @@ pub struct Heap {
 }
 
 impl Heap {
-    /// Empty arrays of the given lengths.
-    pub fn new(sizes: &Sizes) -> Self {
-        Heap {
+    /// Empty arrays of the given lengths; `None` if the system does not give so much memory.
+    pub fn try_new(sizes: &Sizes) -> Option<Self> {
+        Some(Heap {
             header: Arc::default(),
             index_mask: sizes.index_mask(),
-            names: ZeroedArray::new(sizes.names),
-            buckets: ZeroedArray::new(sizes.buckets),
-            resources: ZeroedArray::new(sizes.resources),
-            holders: ZeroedArray::new(sizes.holders),
-            leases: ZeroedArray::new(sizes.leases),
-            lease_extras: ZeroedArray::new(sizes.leases),
-            holds: ZeroedArray::new(sizes.holds),
-            tickets: ZeroedArray::new(sizes.tickets),
-            lines: ZeroedArray::new(sizes.lines),
-            members: ZeroedArray::new(sizes.members),
-            wants: ZeroedArray::new(sizes.wants),
-            timers: ZeroedArray::new(sizes.timers),
-            events: ZeroedArray::new(sizes.events),
-        }
+            names: ZeroedArray::try_new(sizes.names)?,
+            buckets: ZeroedArray::try_new(sizes.buckets)?,
+            resources: ZeroedArray::try_new(sizes.resources)?,
+            holders: ZeroedArray::try_new(sizes.holders)?,
+            leases: ZeroedArray::try_new(sizes.leases)?,
+            lease_extras: ZeroedArray::try_new(sizes.leases)?,
+            holds: ZeroedArray::try_new(sizes.holds)?,
+            tickets: ZeroedArray::try_new(sizes.tickets)?,
+            lines: ZeroedArray::try_new(sizes.lines)?,
+            members: ZeroedArray::try_new(sizes.members)?,
+            wants: ZeroedArray::try_new(sizes.wants)?,
+            timers: ZeroedArray::try_new(sizes.timers)?,
+            events: ZeroedArray::try_new(sizes.events)?,
+        })
     }
 }
 
@@ -86,32 +85,13 @@ arrays! {
     events: EventRecord,
 }
 
-/// Would the system give the memory for a table of these limits? Asked before one is made, as running out of memory in the middle
-/// ends the program.
-pub(crate) fn memory_can_be_had(limits: Limits) -> bool {
-    let sizes = limits.sizes();
-    let bytes = sizes.names * size_of::<Name>()
-        + sizes.buckets * size_of::<Cell32>()
-        + sizes.resources * size_of::<Resource>()
-        + sizes.holders * size_of::<Holder>()
-        + sizes.leases * (size_of::<Lease>() + size_of::<LeaseExtra>())
-        + sizes.holds * size_of::<Hold>()
-        + sizes.tickets * size_of::<Ticket>()
-        + sizes.lines * size_of::<Line>()
-        + sizes.members * size_of::<Member>()
-        + sizes.wants * size_of::<Want>()
-        + sizes.timers * size_of::<Timer>()
-        + sizes.events * size_of::<EventRecord>()
-        + Scratch::bytes(&sizes);
-    let mut block: Vec<u8> = Vec::new();
-    let given = block.try_reserve_exact(bytes).is_ok();
-    // Or the compiler would leave the question out.
-    std::hint::black_box(&block);
-    given
+/// A table on fresh heap memory; `None` if the system does not give so much.
+pub(crate) fn try_new_table(settings: Settings) -> Option<Table<Heap>> {
+    Table::try_new(Heap::try_new(&settings.limits.sizes())?, settings)
 }
 
-/// A table on fresh heap memory.
+/// A table on fresh heap memory. Ends the program if the system does not give so much, as collections do.
 pub fn new_table(settings: Settings) -> Table<Heap> {
-    let sizes = settings.limits.sizes();
-    Table::new(Heap::new(&sizes), settings)
+    try_new_table(settings)
+        .unwrap_or_else(|| std::alloc::handle_alloc_error(std::alloc::Layout::new::<Heap>()))
 }

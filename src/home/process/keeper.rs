@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use super::{Home, LAST_ID, Woken};
+use super::{Home, Woken};
 use crate::home::thread;
 use crate::table::FOREVER;
 
@@ -62,12 +62,13 @@ impl Home {
         !state.closing
     }
 
-    /// Ends the keeper and remembers the last id; called when the last user of the home goes.
+    /// Ends the keeper; called when the last user of the home goes.
     pub(crate) fn close(&self) {
         let mut state = self.state.lock();
         state.closing = true;
-        LAST_ID.fetch_max(state.table.last_id(), Ordering::AcqRel);
+        // Nothing more will happen to the tickets that wait: who has their descriptors learns that.
         let mut woken = Woken::default();
+        state.wakers.take_all(&mut woken);
         state.listeners.take_all(&mut woken);
         drop(state);
         self.keeper_wakes.notify_all();

@@ -7,11 +7,12 @@
 mod heap;
 mod keeper;
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::thread::JoinHandle;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
@@ -22,7 +23,7 @@ use crate::table::{
     first_sequence,
 };
 
-pub(crate) use heap::memory_can_be_had;
+use heap::try_new_table;
 pub use heap::{Heap, new_table};
 
 /// A table with its lock, its clock and its waiters.
@@ -56,19 +57,34 @@ impl State {
     }
 }
 
-/// The largest id that a closed table of this process may have given out.
+/// How often those who wait look at the clock if there is nobody else to do it.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// No id of any table of this process with a real clock is larger.
 static LAST_ID: AtomicU64 = AtomicU64::new(0);
 
+/// Numbers for the ids of one table: no other table of this process gets the same ids, so that none takes another's for its own.
+fn numbers(bits: u32) -> Range<u64> {
+    // So many ids, which a clock passes in 1/64 of a second.
+    let count = (1 << 25 >> bits).max(16);
+    let range = |last: u64| (last >> bits) + 1..(last >> bits) + 1 + count;
+    let next = |last| Some(range(last).end << bits);
+    let (Ok(last) | Err(last)) = LAST_ID.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+    range(last)
+}
+
 impl Home {
-    /// A fresh table. With a real clock ids go on growing from table to table: from the wall clock, and within
-    /// this process from whatever was given out before.
-    pub fn new(mut settings: Settings, real_clock: bool) -> Arc<Home> {
+    /// A fresh table; `None` if the system does not give the memory. With a real clock ids go on growing from table to
+    /// table: from the wall clock, and within this process from whatever was given out before.
+    pub fn try_new(mut settings: Settings, real_clock: bool) -> Option<Arc<Home>> {
         if real_clock {
             let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            let after = table::sequence_after(settings.limits, LAST_ID.load(Ordering::Acquire));
-            settings.first_sequence = first_sequence(settings.limits, since_1970).max(after);
+            let bits = settings.limits.sizes().id_bits();
+            let first = first_sequence(settings.limits, since_1970) << bits;
+            LAST_ID.fetch_max(first, Ordering::AcqRel);
+            settings.numbers = Some(numbers);
         }
-        let table = new_table(settings);
+        let table = try_new_table(settings)?;
         let memory = table.memory().clone();
         let clock = if real_clock { Clock::Real } else { Clock::Ticks(AtomicU64::new(0)) };
         let state = State {
@@ -79,7 +95,7 @@ impl Home {
             keeper: None,
             closing: false,
         };
-        Arc::new_cyclic(|me| Home {
+        Some(Arc::new_cyclic(|me| Home {
             me: me.clone(),
             memory,
             clock,
@@ -87,7 +103,7 @@ impl Home {
             keeper_wakes: Condvar::new(),
             keeper_refused: AtomicBool::new(false),
             abandoned: AtomicBool::new(false),
-        })
+        }))
     }
 
     pub fn clock(&self) -> &Clock {
@@ -201,9 +217,13 @@ impl Home {
         self.abandoned.load(Ordering::Acquire)
     }
 
-    /// Does nobody look at the clock for those who wait? So it is if the system refused to start a keeper.
-    pub fn must_look_at_clock(&self) -> bool {
-        self.keeper_refused.load(Ordering::Acquire)
+    /// Until when to sleep before looking at the clock oneself: as long as one likes, unless the system refused to start a keeper.
+    pub fn look_by(&self, until: Option<Instant>) -> Option<Instant> {
+        if !self.keeper_refused.load(Ordering::Acquire) {
+            return until;
+        }
+        let soon = Instant::now() + LOOK;
+        Some(until.map_or(soon, |until| until.min(soon)))
     }
 
     /// The state of a lease, without the lock.
@@ -217,9 +237,9 @@ impl Home {
         table::ticket_state(&self.memory, id)
     }
 
-    /// Whoever waited for the ticket knows what became of it.
-    pub fn collect(&self, id: TicketId) {
-        table::collect_ticket(&self.memory, id);
+    /// Whoever waited for the ticket knows what became of it; false if it was withdrawn before that.
+    pub fn collect(&self, id: TicketId) -> bool {
+        table::collect_ticket(&self.memory, id)
     }
 
     /// Renews a lease, without the lock where no rule but the simplest applies.
