@@ -8,6 +8,9 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 use std::thread::Thread;
 
+#[cfg(target_os = "linux")]
+use super::signal_fd::SignalFd;
+
 /// Unparks the thread that made it.
 struct Unpark(Thread);
 
@@ -46,15 +49,14 @@ pub(crate) struct Wakers(Vec<Slot>);
 struct Slot {
     owner: Option<Waker>,
     watchers: Vec<Waker>,
+    #[cfg(target_os = "linux")]
+    descriptor: Option<Arc<SignalFd>>,
 }
 
 impl Wakers {
     /// Calls `waker` when the ticket in this place is decided; the waker that is not needed, to be dropped without the lock.
     pub fn add(&mut self, place: usize, role: Role, waker: Waker) -> Option<Waker> {
-        if self.0.len() <= place {
-            self.0.resize_with(place + 1, Slot::default);
-        }
-        let slot = &mut self.0[place];
+        let slot = self.slot(place);
         match role {
             Role::Owner => slot.owner.replace(waker),
             // One who asks again and again is still to be told once.
@@ -68,6 +70,19 @@ impl Wakers {
         }
     }
 
+    /// The descriptor for the ticket in this place: the one that there is, or this.
+    #[cfg(target_os = "linux")]
+    pub fn descriptor(&mut self, place: usize, new: Arc<SignalFd>) -> Arc<SignalFd> {
+        self.slot(place).descriptor.get_or_insert(new).clone()
+    }
+
+    fn slot(&mut self, place: usize) -> &mut Slot {
+        if self.0.len() <= place {
+            self.0.resize_with(place + 1, Slot::default);
+        }
+        &mut self.0[place]
+    }
+
     /// Takes the wakers of all tickets.
     pub fn take_all(&mut self, woken: &mut Woken) {
         (0..self.0.len()).for_each(|place| self.take(place, woken));
@@ -78,6 +93,8 @@ impl Wakers {
         if let Some(slot) = self.0.get_mut(place) {
             slot.owner.take().into_iter().for_each(|waker| woken.push(waker));
             slot.watchers.drain(..).for_each(|waker| woken.push(waker));
+            #[cfg(target_os = "linux")]
+            slot.descriptor.take().into_iter().for_each(|fd| woken.push(Waker::from(fd)));
         }
     }
 }

@@ -9,6 +9,8 @@ use parking_lot::{Condvar, Mutex};
 
 use super::LeaseManager;
 use crate::home::process::Home;
+#[cfg(target_os = "linux")]
+use crate::home::signal_fd::SignalFd;
 use crate::home::wake::Listener;
 use crate::table::{Error, Event};
 
@@ -37,18 +39,33 @@ pub struct EventReader {
     signal: Arc<Signal>,
     listener: Listener,
     #[cfg(target_os = "linux")]
-    fd: Option<Descriptor>,
-}
-
-#[cfg(target_os = "linux")]
-#[derive(Debug)]
-struct Descriptor {
-    fd: std::os::fd::OwnedFd,
-    waker: Waker,
-    listener: Listener,
+    fd: Option<(Arc<SignalFd>, Listener)>,
 }
 
 impl LeaseManager {
+    /// The events after number `cursor` (0: all that are remembered), and how many were missed because
+    /// the reader fell behind. The next cursor is the number of the last event.
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, What};
+    ///
+    /// let leases = LeaseManager::new();
+    /// let id = leases.acquire("gpu0", "worker", 3)?;
+    /// leases.tick();
+    /// leases.release(id)?;
+    /// let (events, missed) = leases.events_since(0);
+    /// assert_eq!(missed, 0);
+    /// assert!(matches!(events[1].what, What::Ended { held: 1, .. }));
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
+    pub fn events_since(&self, cursor: u64) -> (Vec<Event>, u64) {
+        self.look(|table| {
+            let mut events = Vec::new();
+            let missed = table.events_since(cursor, &mut events);
+            (events, missed)
+        })
+    }
+
     /// Reads the events after number `cursor`; 0: from the oldest that is remembered, `u64::MAX`: from now on.
     pub fn events(&self, cursor: u64) -> EventReader {
         let cursor = cursor.min(self.look(|table| table.last_event()));
@@ -118,13 +135,13 @@ impl EventReader {
     pub fn fd(&mut self) -> Result<std::os::fd::BorrowedFd<'_>, Error> {
         use std::os::fd::AsFd;
         if self.fd.is_none() {
-            let (fd, waker) = crate::home::signal_fd::signal_fd()?;
-            let listener = self.home.listen(waker.clone());
+            let fd = SignalFd::new()?;
+            let listener = self.home.listen(Waker::from(fd.clone()));
             // What happened before nobody tells.
-            waker.wake_by_ref();
-            self.fd = Some(Descriptor { fd, waker, listener });
+            fd.raise();
+            self.fd = Some((fd, listener));
         }
-        self.fd.as_ref().map(|own| own.fd.as_fd()).ok_or(Error::Corrupt)
+        self.fd.as_ref().map(|(fd, _)| fd.as_fd()).ok_or(Error::Corrupt)
     }
 
     /// Looks for events; is there one to read?
@@ -133,8 +150,8 @@ impl EventReader {
             return true;
         }
         #[cfg(target_os = "linux")]
-        if let Some(own) = &self.fd {
-            crate::home::signal_fd::clear(&own.fd);
+        if let Some((fd, _)) = &self.fd {
+            fd.clear();
         }
         let mut events = Vec::new();
         // With its manager the time of a table ends.
@@ -149,11 +166,11 @@ impl EventReader {
         self.cursor = events.last().map_or(self.cursor, |event| event.number);
         self.ahead.extend(events);
         #[cfg(target_os = "linux")]
-        if let Some(own) = &self.fd
+        if let Some((fd, _)) = &self.fd
             && (!self.ahead.is_empty() || ended)
         {
             // Whoever reads one event per wake-up must be woken for the next, and for the end.
-            own.waker.wake_by_ref();
+            fd.raise();
         }
         !self.ahead.is_empty()
     }
@@ -172,8 +189,8 @@ impl Drop for EventReader {
     fn drop(&mut self) {
         self.home.unlisten(self.listener);
         #[cfg(target_os = "linux")]
-        if let Some(own) = &self.fd {
-            self.home.unlisten(own.listener);
+        if let Some((_, listener)) = &self.fd {
+            self.home.unlisten(*listener);
         }
     }
 }

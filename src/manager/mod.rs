@@ -360,29 +360,6 @@ impl LeaseManager {
         self.look(|table| table.leases_on(resource))
     }
 
-    /// The events after number `cursor` (0: all that are remembered), and how many were missed because
-    /// the reader fell behind. The next cursor is the number of the last event.
-    ///
-    /// ```
-    /// use ternlease::{LeaseManager, What};
-    ///
-    /// let leases = LeaseManager::new();
-    /// let id = leases.acquire("gpu0", "worker", 3)?;
-    /// leases.tick();
-    /// leases.release(id)?;
-    /// let (events, missed) = leases.events_since(0);
-    /// assert_eq!(missed, 0);
-    /// assert!(matches!(events[1].what, What::Ended { held: 1, .. }));
-    /// # Ok::<(), ternlease::Error>(())
-    /// ```
-    pub fn events_since(&self, cursor: u64) -> (Vec<Event>, u64) {
-        self.look(|table| {
-            let mut events = Vec::new();
-            let missed = table.events_since(cursor, &mut events);
-            (events, missed)
-        })
-    }
-
     /// Nobody will use this manager again, apart from callbacks that are still running.
     #[cfg(feature = "capi")]
     pub(crate) fn shut_down(&self) {

@@ -92,11 +92,14 @@ impl Ticket {
     /// A file descriptor that becomes readable once the ticket is decided.
     #[cfg(target_os = "linux")]
     pub fn fd(&self) -> Result<std::os::fd::OwnedFd, Error> {
-        let (fd, waker) = crate::home::signal_fd::signal_fd()?;
-        if self.watch(&waker) != TicketState::Waiting {
-            waker.wake();
+        match self.kind {
+            Kind::Queued(id) => self.shared.home.ticket_fd(id),
+            _ => {
+                let decided = crate::home::signal_fd::SignalFd::new()?;
+                decided.raise();
+                decided.share()
+            }
         }
-        Ok(fd)
     }
 
     /// Blocks the thread until the ticket is decided.
@@ -212,13 +215,7 @@ impl LeaseManager {
     /// A file descriptor that becomes readable once the ticket is decided.
     #[cfg(target_os = "linux")]
     pub fn ticket_fd(&self, id: TicketId) -> Result<std::os::fd::OwnedFd, Error> {
-        let (fd, waker) = crate::home::signal_fd::signal_fd()?;
-        match self.home().watch(id, Role::Watcher, &waker) {
-            None => return Err(Error::UnknownTicket),
-            Some(TicketState::Waiting) => {}
-            Some(_) => waker.wake(),
-        }
-        Ok(fd)
+        self.home().ticket_fd(id)
     }
 }
 

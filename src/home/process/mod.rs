@@ -17,6 +17,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use parking_lot::{Condvar, Mutex, MutexGuard};
 
 use super::clock::Clock;
+#[cfg(target_os = "linux")]
+use super::signal_fd::SignalFd;
 use super::wake::{Listener, Listeners, Role, Wakers, Woken};
 use crate::table::{
     self, Error, FOREVER, LeaseId, LeaseState, Settings, Table, TicketId, TicketState, Time,
@@ -177,6 +179,23 @@ impl Home {
         drop(state);
         drop(unused);
         found
+    }
+
+    /// A descriptor that becomes readable when the ticket is decided. However often it is asked for, the home keeps one.
+    #[cfg(target_os = "linux")]
+    pub fn ticket_fd(&self, ticket: TicketId) -> Result<std::os::fd::OwnedFd, Error> {
+        let mut fd = SignalFd::new()?;
+        let mut state = self.state.lock();
+        match state.table.ticket(ticket) {
+            None => return Err(Error::UnknownTicket),
+            Some(TicketState::Waiting) => {
+                let place = state.table.place_of(ticket);
+                fd = state.wakers.descriptor(place, fd);
+            }
+            Some(_) => fd.raise(),
+        }
+        drop(state);
+        fd.share()
     }
 
     /// Calls `waker` after every command that had events, until [`Self::unlisten`].
