@@ -16,7 +16,7 @@ mod world;
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 
-fuzz_target!(|bytes: &[u8]| {
+fuzz_target!(init: world::fill_closed(), |bytes: &[u8]| {
     let mut world = world::World::new();
     for record in bytes.chunks(input::RECORD) {
         calls::make(&mut world, record);

@@ -18,8 +18,8 @@ pub use watch::Notice;
 
 use crate::home::process::Home;
 use crate::table::{
-    Claim, Deadlock, Error, Event, Health, LeaseId, LeaseInfo, LeaseState, Outcome, Reason,
-    ResourceId, ResourceInfo, Revoked, Settings, Take, TicketId, TicketInfo, Time,
+    Claim, Deadlock, Error, Health, LeaseId, LeaseInfo, LeaseState, Outcome, Reason, ResourceId,
+    ResourceInfo, Revoked, Settings, Take, TicketId, TicketInfo, Time,
 };
 
 /// Leases on named resources: who may use what, until when, and why not.
