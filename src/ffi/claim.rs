@@ -205,10 +205,10 @@ pub unsafe extern "C" fn tern_manager_claim(
     unsafe {
         with(manager, err, |manager: &LeaseManager| {
             required(lease, "lease")?;
-            with_claim(claim, |claim| {
-                lease.write_unaligned(manager.ask_and_wait(claim)?.0);
-                Ok(TERN_OK)
-            })
+            let granted = with_claim(claim, |claim| Ok(manager.ask_and_wait(claim)?))?;
+            // Now that nobody looks at the claim any more: the caller may have put the lease into it.
+            lease.write_unaligned(granted.0);
+            Ok(TERN_OK)
         })
     }
 }
@@ -229,17 +229,16 @@ pub unsafe extern "C" fn tern_manager_enqueue(
         with(manager, err, |manager: &LeaseManager| {
             required(lease, "lease")?;
             required(ticket, "ticket")?;
-            with_claim(claim, |claim| match manager.ask(claim) {
-                Ok(Outcome::Granted(id)) => {
+            match with_claim(claim, |claim| Ok(manager.ask(claim)?))? {
+                Outcome::Granted(id) => {
                     lease.write_unaligned(id.0);
                     Ok(TERN_OK)
                 }
-                Ok(Outcome::Waiting(id)) => {
+                Outcome::Waiting(id) => {
                     ticket.write_unaligned(id.0);
                     Err(Failure::new(TERN_WAITING, "the claim stands in line"))
                 }
-                Err(error) => Err(Failure::from(error)),
-            })
+            }
         })
     }
 }

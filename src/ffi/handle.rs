@@ -16,7 +16,7 @@ use super::error::Failure;
 use super::status::tern_status_t::*;
 
 /// What can be behind a handle.
-pub(super) trait Object: Sized + 'static {
+pub(super) trait Object: Send + Sync + Sized + 'static {
     /// The C type.
     type Opaque;
     /// No two kinds have the same.
@@ -70,21 +70,21 @@ impl<T: Object> Handle<T> {
         Box::into_raw(Box::new(handle)).cast()
     }
 
-    /// The handle that C means, in whatever state.
+    /// The tag of the handle that C means, if it is one. What follows the tag may be another kind's, and shorter.
     ///
     /// # Safety
     /// The caller's contract; `'a` ends with the call.
     #[inline(always)]
-    unsafe fn find<'a>(pointer: *const T::Opaque) -> Result<&'a Handle<T>, Failure> {
-        let pointer = pointer.cast::<Handle<T>>();
-        if pointer.is_null() {
+    unsafe fn tag<'a>(pointer: *const T::Opaque) -> Result<&'a AtomicU64, Failure> {
+        let tag = pointer.cast::<AtomicU64>();
+        if tag.is_null() {
             return Err(Failure::null("the handle"));
         }
-        if !pointer.is_aligned() {
+        if !tag.is_aligned() {
             return Err(Failure::new(TERN_ERR_BAD_HANDLE, "the pointer is not a handle"));
         }
-        // SAFETY: by the caller's contract it was given out by `open`; only the tag is touched before it says that the rest is there.
-        Ok(unsafe { &*pointer })
+        // SAFETY: by the caller's contract `open` gave it out, for this or another kind, and all begin with a tag.
+        Ok(unsafe { &*tag })
     }
 
     /// The object, if it can be used here and now.
@@ -94,17 +94,25 @@ impl<T: Object> Handle<T> {
     #[inline(always)]
     pub unsafe fn object<'a>(pointer: *const T::Opaque) -> Result<&'a T, Failure> {
         // SAFETY: as required.
-        let handle = unsafe { Self::find(pointer) }?;
-        if handle.tag.load(Ordering::Relaxed) != open_tag::<T>() {
-            return Err(handle.problem());
+        let tag = unsafe { Self::tag(pointer) }?;
+        if tag.load(Ordering::Relaxed) != open_tag::<T>() {
+            return Err(Self::problem(tag));
         }
-        // SAFETY: the tag says that the object is there, and by the caller's contract nobody closes the handle meanwhile.
-        Ok(unsafe { (*handle.object.get()).assume_init_ref() })
+        // SAFETY: the tag says that it is a handle of this kind and that the object is there.
+        Ok(unsafe { Self::object_of(pointer) })
+    }
+
+    /// # Safety
+    /// It is a handle of this kind with an object, and by the caller's contract nobody closes it meanwhile.
+    #[inline(always)]
+    unsafe fn object_of<'a>(pointer: *const T::Opaque) -> &'a T {
+        // SAFETY: as required.
+        unsafe { (*(*pointer.cast::<Handle<T>>()).object.get()).assume_init_ref() }
     }
 
     #[cold]
-    fn problem(&self) -> Failure {
-        let tag = self.tag.load(Ordering::Relaxed);
+    fn problem(tag: &AtomicU64) -> Failure {
+        let tag = tag.load(Ordering::Relaxed);
         if tag >> 32 != T::KIND as u64 {
             return Failure::new(TERN_ERR_BAD_HANDLE, "the handle is of another kind, or none");
         }
@@ -128,12 +136,9 @@ impl<T: Object> Handle<T> {
     #[cold]
     pub unsafe fn poison(pointer: *const T::Opaque) {
         // SAFETY: as required.
-        if let Ok(handle) = unsafe { Self::find(pointer) } {
-            // SAFETY: as required.
-            if let Ok(object) = unsafe { Self::object(pointer) } {
-                object.abandon();
-            }
-            handle.tag.fetch_or(POISONED, Ordering::Relaxed);
+        if let (Ok(object), Ok(tag)) = unsafe { (Self::object(pointer), Self::tag(pointer)) } {
+            object.abandon();
+            tag.fetch_or(POISONED, Ordering::Relaxed);
         }
     }
 
@@ -143,16 +148,16 @@ impl<T: Object> Handle<T> {
     /// The caller's contract.
     pub unsafe fn close(pointer: *mut T::Opaque) {
         // SAFETY: as required.
-        let Ok(handle) = (unsafe { Self::find(pointer) }) else { return };
-        let tag = handle.tag.load(Ordering::Relaxed);
-        if tag & !POISONED != open_tag::<T>() {
+        let Ok(tag) = (unsafe { Self::tag(pointer) }) else { return };
+        let was = tag.load(Ordering::Relaxed);
+        if was & !POISONED != open_tag::<T>() {
             return;
         }
-        handle.tag.store(tag & !STATE | CLOSED, Ordering::Relaxed);
+        tag.store(was & !STATE | CLOSED, Ordering::Relaxed);
         // SAFETY: the tag said that the object is there, and nobody takes it away before the next step.
-        unsafe { (*handle.object.get()).assume_init_ref() }.finish();
+        unsafe { Self::object_of(pointer) }.finish();
         // SAFETY: as above; now the tag says that it is not there, so nobody takes it again.
-        let object = unsafe { (*handle.object.get()).assume_init_read() };
+        let object = unsafe { (*(*pointer.cast::<Handle<T>>()).object.get()).assume_init_read() };
         T::closed().keep(pointer.cast());
         drop(object);
     }

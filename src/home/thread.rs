@@ -21,6 +21,18 @@ fn without_signals<T>(start: impl FnOnce() -> T) -> T {
     // SAFETY: both are places for a signal set; the first is filled before it is used, and the second is only used if it was filled.
     unsafe {
         libc::sigfillset(all.as_mut_ptr());
+        // What a thread brings upon itself is for whoever handles that in the program: its crash reporter, for example.
+        for own in [
+            libc::SIGSEGV,
+            libc::SIGBUS,
+            libc::SIGFPE,
+            libc::SIGILL,
+            libc::SIGTRAP,
+            libc::SIGSYS,
+            libc::SIGABRT,
+        ] {
+            libc::sigdelset(all.as_mut_ptr(), own);
+        }
         let masked =
             libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr()) == 0;
         let started = start();

@@ -26,10 +26,14 @@ impl Wake for Unpark {
 
 /// A waker for the current thread, made once per thread.
 pub(crate) fn this_thread() -> Waker {
-    thread_local! {
-        static OWN: Waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    fn new() -> Waker {
+        Waker::from(Arc::new(Unpark(std::thread::current())))
     }
-    OWN.with(Waker::clone)
+    thread_local! {
+        static OWN: Waker = new();
+    }
+    // A thread that is ending may have lost it already.
+    OWN.try_with(Waker::clone).unwrap_or_else(|_| new())
 }
 
 /// Whose waker it is.

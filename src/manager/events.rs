@@ -1,11 +1,9 @@
 //! Reading the history as it is made.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
-
-use parking_lot::{Condvar, Mutex};
 
 use super::LeaseManager;
 use crate::home::process::Home;
@@ -123,6 +121,17 @@ impl EventReader {
         self.home.is_closed()
     }
 
+    /// Has a panic made the table useless?
+    #[cfg(feature = "capi")]
+    pub(crate) fn is_abandoned(&self) -> bool {
+        self.home.is_abandoned()
+    }
+
+    #[cfg(feature = "capi")]
+    pub(crate) fn abandon(&self) {
+        self.home.abandon();
+    }
+
     /// What wakes this reader.
     pub(super) fn signal(&self) -> Arc<Signal> {
         self.signal.clone()
@@ -135,6 +144,7 @@ impl EventReader {
     pub fn fd(&mut self) -> Result<std::os::fd::BorrowedFd<'_>, Error> {
         use std::os::fd::AsFd;
         if self.fd.is_none() {
+            self.home.check_keeper()?;
             let fd = SignalFd::new()?;
             let listener = self.home.listen(Waker::from(fd.clone()));
             // What happened before nobody tells.
@@ -155,7 +165,7 @@ impl EventReader {
         }
         let mut events = Vec::new();
         // With its manager the time of a table ends.
-        let ended = self.home.is_closed();
+        let ended = self.home.is_closed() || self.home.is_abandoned();
         self.missed += self.home.run(|table, now| {
             if !ended {
                 // Fails only for a time beyond all times, and then looking is still right.
@@ -196,6 +206,8 @@ impl Drop for EventReader {
 }
 
 /// Something happened. Stays raised until somebody has waited for it.
+///
+/// With the standard locks: parking_lot notes sleepers in a list for the whole process, which a forked child would inherit.
 #[derive(Debug, Default)]
 pub(super) struct Signal {
     raised: Mutex<bool>,
@@ -205,20 +217,29 @@ pub(super) struct Signal {
 impl Signal {
     /// Lowers the signal once it is raised; false if the time came first.
     pub fn wait(&self, until: Option<Instant>) -> bool {
-        let mut raised = self.raised.lock();
+        let mut raised = self.lock();
         while !*raised {
-            match until {
-                None => self.changed.wait(&mut raised),
-                Some(until) if self.changed.wait_until(&mut raised, until).timed_out() => break,
-                Some(_) => {}
-            }
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            raised = match left {
+                Some(Duration::ZERO) => break,
+                Some(left) => {
+                    let woken = self.changed.wait_timeout(raised, left);
+                    woken.unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.changed.wait(raised).unwrap_or_else(PoisonError::into_inner),
+            };
         }
         std::mem::take(&mut *raised)
     }
 
     pub fn raise(&self) {
-        *self.raised.lock() = true;
+        *self.lock() = true;
         self.changed.notify_all();
+    }
+
+    /// Nothing that panics is done with the lock.
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        self.raised.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

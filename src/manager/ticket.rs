@@ -154,6 +154,9 @@ fn wait_until(
             if home.is_abandoned() {
                 return Err(Error::Corrupt);
             }
+            if home.is_closed() {
+                return Err(Error::Closed);
+            }
             if until.is_some_and(|until| Instant::now() >= until) {
                 break;
             }
@@ -199,12 +202,7 @@ impl LeaseManager {
     /// Withdraws a claim. A lease that it was granted is given back, unless
     /// [`wait_for_ticket`](Self::wait_for_ticket) has told of it.
     pub fn cancel_ticket(&self, id: TicketId) -> Result<Cancelled, Error> {
-        let found = self.home().run(|table, now| table.cancel(now, id))?;
-        if let Cancelled::WasGranted(lease) = found {
-            // It may have ended already: then there is nothing to give back.
-            let _ = self.home().run(|table, now| table.release(now, lease));
-        }
-        Ok(found)
+        self.home().run(|table, now| table.withdraw(now, id))
     }
 
     /// The place of a ticket in line, from 1; `None` once it is decided.
@@ -237,17 +235,11 @@ impl Future for Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         let home = &self.shared.home;
-        let lease = match self.kind {
-            Kind::Collected => None,
-            Kind::Granted(lease) => Some(lease),
-            Kind::Queued(id) => match home.run(|table, now| table.cancel(now, id)) {
-                Ok(Cancelled::WasGranted(lease)) => Some(lease),
-                _ => None,
-            },
-        };
-        if let Some(lease) = lease {
-            // It may have ended already: then there is nothing to give back.
-            let _ = home.run(|table, now| table.release(now, lease));
+        match self.kind {
+            Kind::Collected => {}
+            // Either may have ended already: then there is nothing to give back.
+            Kind::Granted(lease) => drop(home.run(|table, now| table.release(now, lease))),
+            Kind::Queued(id) => drop(home.run(|table, now| table.withdraw(now, id))),
         }
     }
 }

@@ -2,10 +2,8 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-
-use parking_lot::Mutex;
 
 use super::events::Signal;
 use super::{EventReader, LeaseManager};
@@ -86,7 +84,7 @@ impl LeaseManager {
                 return Err(Error::NotHeld(over.state, reason));
             }
         }
-        let mut inner = self.shared.watches.inner.lock();
+        let mut inner = self.shared.watches.lock();
         if inner.is_none() {
             *inner = Some(self.start_watching()?);
         }
@@ -94,8 +92,8 @@ impl LeaseManager {
     }
 
     pub(crate) fn add_watch(&self, lease: LeaseId, callback: impl FnMut(&Notice) + Send + 'static) {
-        if let Some(running) = &*self.shared.watches.inner.lock() {
-            running.inbox.new.lock().push((lease, Box::new(callback)));
+        if let Some(running) = &*self.shared.watches.lock() {
+            running.inbox.lock().push((lease, Box::new(callback)));
             running.inbox.signal.raise();
         }
     }
@@ -109,17 +107,35 @@ impl LeaseManager {
             inbox: inbox.clone(),
             watched: HashMap::new(),
         };
-        let thread = thread::spawn("ternlease-watch", move || watcher.run())
+        let watch = move || {
+            let home = watcher.home.clone();
+            // A panic of a callback does not come here: the table is half done.
+            if catch_unwind(AssertUnwindSafe(|| watcher.run())).is_err() {
+                home.abandon();
+            }
+        };
+        let thread = thread::spawn("ternlease-watch", watch)
             .map_err(|error| Error::System(error.raw_os_error().unwrap_or(0)))?;
         Ok(Running { inbox, thread })
     }
 }
 
+impl Inbox {
+    /// Nothing that panics is done with the lock.
+    fn lock(&self) -> MutexGuard<'_, Vec<(LeaseId, Callback)>> {
+        self.new.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl Watches {
+    fn lock(&self) -> MutexGuard<'_, Option<Running>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The home is closed: the thread ends. After this no callback runs, unless this is called by one.
     pub fn close(&self) {
         // Not with the lock: a callback may just be asking for it.
-        let running = self.inner.lock().take();
+        let running = self.lock().take();
         if let Some(running) = running
             && running.thread.thread().id() != std::thread::current().id()
         {
@@ -151,7 +167,7 @@ struct Watcher {
 impl Watcher {
     fn run(mut self) {
         loop {
-            let new = std::mem::take(&mut *self.inbox.new.lock());
+            let new = std::mem::take(&mut *self.inbox.lock());
             for (lease, callback) in new {
                 self.watched.entry(lease).or_default().push(Watched { callback, told: None });
                 self.look(lease);
@@ -189,6 +205,10 @@ impl Watcher {
             }
         };
         for watched in watched {
+            // A callback may have closed the manager.
+            if self.home.is_closed() {
+                return;
+            }
             if watched.told.replace(notice) != Some(notice) {
                 // A callback that panics takes down nobody else's.
                 let _ = catch_unwind(AssertUnwindSafe(|| (watched.callback)(&notice)));

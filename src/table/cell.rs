@@ -4,7 +4,7 @@
 //! its lock, so every cell is atomic. All loads acquire and all stores release:
 //! that is free on x86-64, cheap elsewhere, and makes the argument for the
 //! lock-free readers (`slot.rs`) short. Commands store only through [`super::memory::Memory`], so that a
-//! home sees each change before it happens; besides them only `slot.rs` and `ticket.rs` change a word, by compare-and-swap and without the lock.
+//! home sees each change before it happens; besides them only `slot.rs` changes a word, by compare-and-swap and without the lock.
 
 #[cfg(loom)]
 use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -42,14 +42,6 @@ impl Cell32 {
     #[inline(always)]
     pub fn get(&self) -> u32 {
         self.0.load(Ordering::Acquire)
-    }
-}
-
-impl Cell32 {
-    /// Replaces `old` by `new` if it still holds `old`; otherwise tells what it holds.
-    #[inline(always)]
-    pub(crate) fn swap_if(&self, old: u32, new: u32) -> Result<(), u32> {
-        self.0.compare_exchange(old, new, Ordering::AcqRel, Ordering::Acquire).map(drop)
     }
 }
 

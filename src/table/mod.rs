@@ -47,7 +47,7 @@ pub use inspect::{LeaseInfo, ResourceInfo, Taken, TicketInfo};
 pub use layout::{Limits, Sizes};
 pub use memory::Memory;
 pub use reason::{Reason, ReasonClass};
-pub use ticket::{collect_ticket, ticket_state};
+pub use ticket::ticket_state;
 pub use types::*;
 
 use cell::Cell;

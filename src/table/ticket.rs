@@ -69,17 +69,6 @@ pub fn ticket_state<M: Memory>(memory: &M, id: TicketId) -> Option<TicketState> 
     (record.id.get() == id.0).then_some(state)
 }
 
-/// Notes, without the table's lock, that whoever waited for a decided ticket knows what became of it; false if the claim was withdrawn
-/// before. Whichever comes first counts: a lease is told of or given back, never both.
-/// The id cannot pass to another ticket before this has happened.
-pub fn collect_ticket<M: Memory>(memory: &M, id: TicketId) -> bool {
-    if ticket_state(memory, id).is_none_or(|state| state == TicketState::Waiting) {
-        return true;
-    }
-    let cell = &memory.tickets()[(id.0 & memory.index_mask()) as usize].collected;
-    !matches!(cell.swap_if(0, collected::TOLD), Err(collected::WITHDRAWN))
-}
-
 impl<M: Memory> Table<M> {
     #[inline(always)]
     pub(super) fn ticket_index(&self, id: u64) -> u32 {
@@ -316,20 +305,33 @@ impl<M: Memory> Table<M> {
         self.scratch.any_decided.get()
     }
 
-    /// Hands the tickets decided since the last call to `each`, for the home to wake their waiters.
-    pub fn take_decided(&self, mut each: impl FnMut(TicketId)) {
-        self.scratch.decided.with(|decided| {
-            for &index in decided.iter() {
-                each(TicketId(self.ticket_record(index).id.get()));
-            }
-            decided.clear();
-        });
+    /// Hands the places ([`Self::place_of`]) of the tickets decided since the last call to `each`, for the home to wake their waiters.
+    pub fn take_decided(&self, mut each: impl FnMut(usize)) {
+        self.scratch
+            .decided
+            .with(|decided| decided.drain(..).for_each(|index| each(index as usize)));
         self.scratch.any_decided.set(false);
     }
 
-    /// Whoever waited for this ticket knows what became of it: it can be forgotten in its time.
-    pub fn collect(&self, id: TicketId) {
-        let _ = collect_ticket(&self.memory, id);
+    /// Whoever waited for a decided ticket knows what became of it: it can be forgotten in its time. False if the claim was withdrawn before.
+    /// Whichever comes first counts: a lease is told of or given back, never both.
+    pub fn collect(&self, id: TicketId) -> bool {
+        let Ok(index) = self.known_ticket(id) else { return true };
+        let record = self.ticket_record(index);
+        if record.result.get() != 0 && record.collected.get() == 0 {
+            self.set(&record.collected, collected::TOLD);
+        }
+        record.collected.get() != collected::WITHDRAWN
+    }
+
+    /// Withdraws a claim, and gives back the lease that it was granted if nobody was told of it.
+    pub fn withdraw(&self, now: Time, id: TicketId) -> Result<Cancelled, Error> {
+        let found = self.cancel(now, id)?;
+        if let Cancelled::WasGranted(lease) = found {
+            // It may have ended already: then there is nothing to give back.
+            let _ = self.release(now, lease);
+        }
+        Ok(found)
     }
 
     /// Withdraws a claim.
@@ -338,13 +340,14 @@ impl<M: Memory> Table<M> {
         let index = self.known_ticket(id)?;
         let record = self.ticket_record(index);
         match decode(record.result.get()) {
-            TicketState::Granted(lease) => {
-                self.leave(match record.collected.swap_if(0, collected::WITHDRAWN) {
-                    Ok(()) => Cancelled::WasGranted(lease),
-                    Err(collected::WITHDRAWN) => Cancelled::WasRefused(Reason::Cancelled),
-                    Err(_) => Cancelled::WasCollected(lease),
-                })
-            }
+            TicketState::Granted(lease) => self.leave(match record.collected.get() {
+                0 => {
+                    self.set(&record.collected, collected::WITHDRAWN);
+                    Cancelled::WasGranted(lease)
+                }
+                collected::WITHDRAWN => Cancelled::WasRefused(Reason::Cancelled),
+                _ => Cancelled::WasCollected(lease),
+            }),
             TicketState::Refused(reason) => {
                 self.collect(id);
                 self.leave(Cancelled::WasRefused(reason))

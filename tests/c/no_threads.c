@@ -68,6 +68,10 @@ static int wait_for_events_without_threads(uint64_t unused)
     tern_event_t event = tern_event_init();
     refuse_threads();
     EXPECT(TERN_OK, tern_events_open, manager, 0, &events);
+    /* A descriptor would never be told of what time brings. */
+    int fd = -1;
+    EXPECT(TERN_ERR_SYSTEM, tern_events_fd, events, &fd);
+    CHECK(fd == -1 && err.os_errno == EAGAIN);
     acquire(manager, "gpu0", "ann", 200000);
     EXPECT(TERN_OK, tern_events_next, events, &event);
     EXPECT(TERN_OK, tern_events_wait, events, TERN_FOREVER);

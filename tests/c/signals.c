@@ -1,15 +1,42 @@
-/* The library's threads leave the program's signals to the program. */
-#include "check.h"
-
-#include <signal.h>
+/* The library's threads leave the program's signals to the program, but not those that a thread brings upon itself. */
+#include "child.h"
+#include "open.h"
 
 static void never(void *user, tern_lease_t lease, tern_trit_t state, int32_t reason, uint64_t at)
 {
     (void)user, (void)lease, (void)state, (void)reason, (void)at;
 }
 
+static void report(int signal)
+{
+    (void)signal;
+    _exit(42);
+}
+
+static void crash(void *user, tern_lease_t lease, tern_trit_t state, int32_t reason, uint64_t at)
+{
+    (void)user, (void)lease, (void)state, (void)reason, (void)at;
+    raise(SIGSEGV);
+}
+
+/* The program's own handler is told of a crash in a callback. */
+static int crash_in_a_callback(uint64_t unused)
+{
+    (void)unused;
+    CHECK(signal(SIGSEGV, report) != SIG_ERR);
+    tern_manager_t *manager = open_real();
+    tern_lease_t lease = acquire(manager, "gpu0", "ann", TERN_FOREVER);
+    EXPECT(TERN_OK, tern_lease_watch, manager, lease, crash, NULL, NULL);
+    EXPECT(TERN_OK, tern_lease_release, manager, lease);
+    while (pause() != 0)
+        ;
+    return 0;
+}
+
 int main(void)
 {
+    CHECK_EQ(in_child(crash_in_a_callback, 0), 42);
+
     tern_manager_t *manager = NULL;
     tern_lease_t lease;
     tern_events_t *events = NULL;

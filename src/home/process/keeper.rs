@@ -1,8 +1,9 @@
 //! The keeper: a thread that lets time pass while somebody waits or listens. A release serves the line by itself, but the end of a
 //! lease or of a wait needs somebody who looks at the clock. The thread starts with the first ticket or listener and ends with its home.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{Home, Woken};
 use crate::home::thread;
@@ -17,16 +18,48 @@ const BLINK: Duration = Duration::from_millis(10);
 impl Home {
     /// Starts the keeper. If the system refuses, the next who waits tries again.
     pub(super) fn start_keeper(&self) {
-        let started = self
-            .me
-            .upgrade()
-            .and_then(|home| thread::spawn("ternlease-keeper", move || while home.keep() {}).ok());
+        let started = self.me.upgrade().and_then(|home| {
+            let keep = move || {
+                // A panic leaves the table half done, and nobody to look at the clock.
+                if catch_unwind(AssertUnwindSafe(|| while home.keep() {})).is_err() {
+                    home.abandon();
+                }
+            };
+            thread::spawn("ternlease-keeper", keep).ok()
+        });
         self.keeper_refused.store(started.is_none(), Ordering::Release);
         let mut state = self.state.lock();
         if started.is_none() {
             state.keeper_until = None;
         }
         state.keeper = started;
+        // Somebody may have wanted to wake it before its name was known.
+        state.wake_keeper();
+    }
+
+    /// Lets due things happen, then sleeps until the next; false when the home is closed.
+    ///
+    /// It sleeps by itself and not on a condition variable: parking_lot notes sleepers in a list for the whole process, which a forked
+    /// child would inherit without the threads.
+    fn keep(&self) -> bool {
+        self.run(|table, now| {
+            let _ = table.advance(now);
+        });
+        let mut state = self.state.lock();
+        if state.closing {
+            return false;
+        }
+        let due = if state.anybody_waits() { state.table.next_due() } else { FOREVER };
+        state.keeper_until = Some(due);
+        drop(state);
+        if due == FOREVER {
+            std::thread::park();
+        } else {
+            let left = due.saturating_sub(self.clock.now());
+            let nap = if left == 0 { BLINK } else { Duration::from_micros(left).min(NAP) };
+            std::thread::park_timeout(nap);
+        }
+        true
     }
 
     /// After [`Self::close`]: returns when the keeper has ended, unless it is the caller.
@@ -41,27 +74,6 @@ impl Home {
         }
     }
 
-    /// Lets due things happen, then sleeps until the next; false when the home is closed.
-    fn keep(&self) -> bool {
-        self.run(|table, now| {
-            let _ = table.advance(now);
-        });
-        let mut state = self.state.lock();
-        if state.closing {
-            return false;
-        }
-        let due = if state.anybody_waits() { state.table.next_due() } else { FOREVER };
-        state.keeper_until = Some(due);
-        if due == FOREVER {
-            self.keeper_wakes.wait(&mut state);
-        } else {
-            let left = due.saturating_sub(self.clock.now());
-            let nap = if left == 0 { BLINK } else { Duration::from_micros(left).min(NAP) };
-            self.keeper_wakes.wait_until(&mut state, Instant::now() + nap);
-        }
-        !state.closing
-    }
-
     /// Ends the keeper; called when the last user of the home goes.
     pub(crate) fn close(&self) {
         let mut state = self.state.lock();
@@ -70,8 +82,8 @@ impl Home {
         let mut woken = Woken::default();
         state.wakers.take_all(&mut woken);
         state.listeners.take_all(&mut woken);
+        state.wake_keeper();
         drop(state);
-        self.keeper_wakes.notify_all();
         woken.wake();
     }
 }

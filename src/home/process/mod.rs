@@ -14,7 +14,7 @@ use std::task::Waker;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use parking_lot::{Condvar, Mutex, MutexGuard};
+use parking_lot::{Mutex, MutexGuard};
 
 use super::clock::Clock;
 #[cfg(target_os = "linux")]
@@ -36,7 +36,6 @@ pub(crate) struct Home {
     memory: Heap,
     clock: Clock,
     state: Mutex<State>,
-    keeper_wakes: Condvar,
     keeper_refused: AtomicBool,
     abandoned: AtomicBool,
 }
@@ -53,6 +52,12 @@ struct State {
 }
 
 impl State {
+    fn wake_keeper(&self) {
+        if let Some(keeper) = &self.keeper {
+            keeper.thread().unpark();
+        }
+    }
+
     /// Does anybody want to know of what time brings, without calling?
     fn anybody_waits(&self) -> bool {
         self.table.waiting() != 0 || !self.listeners.is_empty()
@@ -62,7 +67,7 @@ impl State {
 /// How often those who wait look at the clock if there is nobody else to do it.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// No id of any table of this process with a real clock is larger.
+/// No id of any table of this process is larger.
 static LAST_ID: AtomicU64 = AtomicU64::new(0);
 
 /// Numbers for the ids of one table: no other table of this process gets the same ids, so that none takes another's for its own.
@@ -79,12 +84,12 @@ impl Home {
     /// A fresh table; `None` if the system does not give the memory. With a real clock ids go on growing from table to
     /// table: from the wall clock, and within this process from whatever was given out before.
     pub fn try_new(mut settings: Settings, real_clock: bool) -> Option<Arc<Home>> {
+        settings.numbers = Some(numbers);
         if real_clock {
             let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             let bits = settings.limits.sizes().id_bits();
             let first = first_sequence(settings.limits, since_1970) << bits;
             LAST_ID.fetch_max(first, Ordering::AcqRel);
-            settings.numbers = Some(numbers);
         }
         let table = try_new_table(settings)?;
         let memory = table.memory().clone();
@@ -102,7 +107,6 @@ impl Home {
             memory,
             clock,
             state: Mutex::new(state),
-            keeper_wakes: Condvar::new(),
             keeper_refused: AtomicBool::new(false),
             abandoned: AtomicBool::new(false),
         }))
@@ -135,7 +139,8 @@ impl Home {
     #[cold]
     fn hand_over(&self, mut guard: MutexGuard<'_, State>) {
         let state = &mut *guard;
-        if state.anybody_waits() && state.table.next_due() != FOREVER {
+        let goes_on = !state.closing && state.anybody_waits();
+        if goes_on && state.table.next_due() != FOREVER {
             let now = self.time_for(&state.table);
             if now >= state.table.next_due() {
                 // Fails only for a time beyond all times; the next command says so.
@@ -144,18 +149,16 @@ impl Home {
         }
         let mut woken = Woken::default();
         let State { table, wakers, listeners, .. } = state;
-        table.take_decided(|ticket| wakers.take(table.place_of(ticket), &mut woken));
+        table.take_decided(|place| wakers.take(place, &mut woken));
         listeners.take(table.last_event(), &mut woken);
         let mut start_keeper = false;
-        if state.anybody_waits() && self.clock.is_real() {
+        if goes_on && self.clock.is_real() {
             match state.keeper_until {
                 None => {
                     state.keeper_until = Some(0);
                     start_keeper = true;
                 }
-                Some(until) if state.table.next_due() < until => {
-                    self.keeper_wakes.notify_one();
-                }
+                Some(until) if state.table.next_due() < until => state.wake_keeper(),
                 Some(_) => {}
             }
         }
@@ -184,6 +187,7 @@ impl Home {
     /// A descriptor that becomes readable when the ticket is decided. However often it is asked for, the home keeps one.
     #[cfg(target_os = "linux")]
     pub fn ticket_fd(&self, ticket: TicketId) -> Result<std::os::fd::OwnedFd, Error> {
+        self.check_keeper()?;
         let mut fd = SignalFd::new()?;
         let mut state = self.state.lock();
         match state.table.ticket(ticket) {
@@ -219,7 +223,6 @@ impl Home {
     }
 
     /// A command was cut short by a panic: the table can no longer be trusted, and nobody waits for it in vain.
-    #[cfg(feature = "capi")]
     pub fn abandon(&self) {
         let mut woken = Woken::default();
         let mut state = self.state.lock();
@@ -234,6 +237,15 @@ impl Home {
     /// Will a ticket that waits never be decided?
     pub fn is_abandoned(&self) -> bool {
         self.abandoned.load(Ordering::Acquire)
+    }
+
+    /// An error if nobody looks at the clock, so that what is told by descriptors alone would never be told.
+    #[cfg(target_os = "linux")]
+    pub fn check_keeper(&self) -> Result<(), Error> {
+        match self.keeper_refused.load(Ordering::Acquire) {
+            true => Err(Error::System(libc::EAGAIN)),
+            false => Ok(()),
+        }
     }
 
     /// Until when to sleep before looking at the clock oneself: as long as one likes, unless the system refused to start a keeper.
@@ -258,7 +270,7 @@ impl Home {
 
     /// Whoever waited for the ticket knows what became of it; false if it was withdrawn before that.
     pub fn collect(&self, id: TicketId) -> bool {
-        table::collect_ticket(&self.memory, id)
+        self.state.lock().table.collect(id)
     }
 
     /// Renews a lease, without the lock where no rule but the simplest applies.
