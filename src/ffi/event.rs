@@ -15,7 +15,8 @@
 //!     tern_events_close(events);
 
 use std::ffi::{c_char, c_int};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::boundary::{close, with};
 use super::error::{Failure, tern_error_t};
@@ -92,13 +93,7 @@ pub struct tern_event_t {
 // SAFETY: integers only; 8 times 8, 2 times 4, 8 times 1 and 256 bytes have no padding.
 unsafe impl Plain for tern_event_t {}
 
-/// With a standard lock, for the reason that the reader's own have.
 type Reader = Mutex<EventReader>;
-
-/// After a panic the reader can only be closed: nobody comes here.
-fn lock(reader: &Reader) -> MutexGuard<'_, EventReader> {
-    reader.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 impl Object for Reader {
     type Opaque = tern_events_t;
@@ -111,7 +106,7 @@ impl Object for Reader {
 
     /// The panic may have left the table half done.
     fn abandon(&self) {
-        lock(self).abandon();
+        self.lock().abandon();
     }
 
     fn finish(&self) {}
@@ -213,7 +208,7 @@ pub unsafe extern "C" fn tern_events_next(
     unsafe {
         with(events, err, |reader: &Reader| {
             let size = sized::room(event, "event")?;
-            let mut reader = lock(reader);
+            let mut reader = reader.lock();
             match reader.next() {
                 Some(found) => {
                     sized::store(event, size, &convert(&found, reader.missed()));
@@ -237,7 +232,7 @@ pub unsafe extern "C" fn tern_events_wait(
 ) -> tern_status_t {
     // SAFETY: the caller's contract.
     unsafe {
-        with(events, err, |reader: &Reader| match lock(reader).wait(timeout(timeout_us))? {
+        with(events, err, |reader: &Reader| match reader.lock().wait(timeout(timeout_us))? {
             true => Ok(TERN_OK),
             false => Err(Failure::new(TERN_TIMEOUT, "there was no event in that time")),
         })
@@ -259,7 +254,7 @@ pub unsafe extern "C" fn tern_events_fd(
             #[cfg(target_os = "linux")]
             {
                 use std::os::fd::AsRawFd;
-                fd.write_unaligned(lock(reader).fd()?.as_raw_fd());
+                fd.write_unaligned(reader.lock().fd()?.as_raw_fd());
                 Ok(TERN_OK)
             }
             #[cfg(not(target_os = "linux"))]

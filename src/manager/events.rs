@@ -1,9 +1,13 @@
 //! Reading the history as it is made.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Wake, Waker};
+use std::thread::Thread;
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::LeaseManager;
 use crate::home::process::Home;
@@ -205,41 +209,38 @@ impl Drop for EventReader {
     }
 }
 
-/// Something happened. Stays raised until somebody has waited for it.
+/// Something happened. Stays raised until somebody has waited for it; one thread at a time does.
 ///
-/// With the standard locks: parking_lot notes sleepers in a list for the whole process, which a forked child would inherit.
+/// Whoever waits sleeps by itself and not on a condition variable: parking_lot notes sleepers in a list for the whole process, which a
+/// forked child would inherit without the threads.
 #[derive(Debug, Default)]
 pub(super) struct Signal {
-    raised: Mutex<bool>,
-    changed: Condvar,
+    raised: AtomicBool,
+    waits: Mutex<Option<Thread>>,
 }
 
 impl Signal {
     /// Lowers the signal once it is raised; false if the time came first.
     pub fn wait(&self, until: Option<Instant>) -> bool {
-        let mut raised = self.lock();
-        while !*raised {
-            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-            raised = match left {
-                Some(Duration::ZERO) => break,
-                Some(left) => {
-                    let woken = self.changed.wait_timeout(raised, left);
-                    woken.unwrap_or_else(PoisonError::into_inner).0
-                }
-                None => self.changed.wait(raised).unwrap_or_else(PoisonError::into_inner),
-            };
+        // Whoever raises the signal after this sees who waits; what was raised before is seen below.
+        *self.waits.lock() = Some(std::thread::current());
+        loop {
+            if self.raised.swap(false, Ordering::AcqRel) {
+                return true;
+            }
+            match until.map(|until| until.saturating_duration_since(Instant::now())) {
+                Some(Duration::ZERO) => return false,
+                Some(left) => std::thread::park_timeout(left),
+                None => std::thread::park(),
+            }
         }
-        std::mem::take(&mut *raised)
     }
 
     pub fn raise(&self) {
-        *self.lock() = true;
-        self.changed.notify_all();
-    }
-
-    /// Nothing that panics is done with the lock.
-    fn lock(&self) -> MutexGuard<'_, bool> {
-        self.raised.lock().unwrap_or_else(PoisonError::into_inner)
+        self.raised.store(true, Ordering::Release);
+        if let Some(thread) = &*self.waits.lock() {
+            thread.unpark();
+        }
     }
 }
 

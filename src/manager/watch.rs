@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
+
+use parking_lot::Mutex;
 
 use super::events::Signal;
 use super::{EventReader, LeaseManager};
@@ -84,7 +86,7 @@ impl LeaseManager {
                 return Err(Error::NotHeld(over.state, reason));
             }
         }
-        let mut inner = self.shared.watches.lock();
+        let mut inner = self.shared.watches.inner.lock();
         if inner.is_none() {
             *inner = Some(self.start_watching()?);
         }
@@ -92,8 +94,8 @@ impl LeaseManager {
     }
 
     pub(crate) fn add_watch(&self, lease: LeaseId, callback: impl FnMut(&Notice) + Send + 'static) {
-        if let Some(running) = &*self.shared.watches.lock() {
-            running.inbox.lock().push((lease, Box::new(callback)));
+        if let Some(running) = &*self.shared.watches.inner.lock() {
+            running.inbox.new.lock().push((lease, Box::new(callback)));
             running.inbox.signal.raise();
         }
     }
@@ -120,22 +122,11 @@ impl LeaseManager {
     }
 }
 
-impl Inbox {
-    /// Nothing that panics is done with the lock.
-    fn lock(&self) -> MutexGuard<'_, Vec<(LeaseId, Callback)>> {
-        self.new.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl Watches {
-    fn lock(&self) -> MutexGuard<'_, Option<Running>> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The home is closed: the thread ends. After this no callback runs, unless this is called by one.
     pub fn close(&self) {
         // Not with the lock: a callback may just be asking for it.
-        let running = self.lock().take();
+        let running = self.inner.lock().take();
         if let Some(running) = running
             && running.thread.thread().id() != std::thread::current().id()
         {
@@ -167,7 +158,7 @@ struct Watcher {
 impl Watcher {
     fn run(mut self) {
         loop {
-            let new = std::mem::take(&mut *self.inbox.lock());
+            let new = std::mem::take(&mut *self.inbox.new.lock());
             for (lease, callback) in new {
                 self.watched.entry(lease).or_default().push(Watched { callback, told: None });
                 self.look(lease);
