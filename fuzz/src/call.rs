@@ -4,7 +4,6 @@ use std::fmt::Arguments;
 use std::sync::OnceLock;
 
 use crate::c::*;
-
 use crate::input::{Input, Text};
 use crate::manager::{Manager, UNKNOWN};
 use crate::memory::{Details, Out, Structs};

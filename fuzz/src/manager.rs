@@ -4,7 +4,6 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::ptr;
 
 use crate::c::*;
-
 use crate::seen::Seen;
 use crate::watch::Watch;
 

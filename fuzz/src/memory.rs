@@ -5,6 +5,7 @@
 use std::marker::PhantomData;
 use std::ptr;
 
+use crate::c::*;
 use crate::input::Input;
 
 const GUARD: usize = 16;
@@ -252,8 +253,6 @@ pub struct Details {
     place: Place,
     size: usize,
 }
-
-use crate::c::*;
 
 const MESSAGE: usize = std::mem::offset_of!(tern_error_t, message);
 

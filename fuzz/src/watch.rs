@@ -5,7 +5,6 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
 
 use crate::c::*;
-
 use crate::manager::UNKNOWN;
 
 /// The user data of one watch.

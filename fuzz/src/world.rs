@@ -4,7 +4,6 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use crate::c::*;
-
 use crate::input::{Input, Texts};
 use crate::manager::Manager;
 

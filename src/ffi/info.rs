@@ -149,6 +149,7 @@ pub unsafe extern "C" fn tern_lease_takes(
     // SAFETY: the caller's contract.
     unsafe {
         with(manager, err, |manager: &LeaseManager| {
+            sized::check_list(takes, capacity, "takes")?;
             let found = manager.lease(LeaseId(lease)).ok_or(Error::UnknownLease)?;
             let found: Vec<tern_take_t> = found.takes.iter().map(take).collect();
             more_if(!sized::store_list(takes, capacity, needed, &found, "takes")?)

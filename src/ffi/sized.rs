@@ -119,6 +119,22 @@ pub(super) unsafe fn store<T: Plain>(to: *mut T, size: usize, value: &T) {
     }
 }
 
+/// Checks a caller's array before anything else is done.
+///
+/// # Safety
+/// The caller's contract.
+pub(super) unsafe fn check_list<T: Plain>(
+    to: *mut T,
+    capacity: usize,
+    name: &'static str,
+) -> Result<(), Failure> {
+    if capacity == 0 {
+        return Ok(());
+    }
+    // SAFETY: the caller's contract; with room for one there is a first.
+    unsafe { room(to, name) }.map(drop)
+}
+
 /// Writes a list into a caller's array of `capacity` structs, each as long as the first says; the needed capacity goes to `needed`.
 /// False if there was not room for all.
 ///

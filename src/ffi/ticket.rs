@@ -218,6 +218,7 @@ pub unsafe extern "C" fn tern_ticket_resources(
     // SAFETY: the caller's contract.
     unsafe {
         with(manager, err, |manager: &LeaseManager| {
+            sized::check_list(names, capacity, "names")?;
             let found = waiting(manager, ticket)?;
             let found: Vec<tern_name_t> =
                 found.candidates.iter().map(|name| listed_name(name)).collect();

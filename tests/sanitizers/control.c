@@ -36,7 +36,8 @@ static void overflow(void)
 
 static void *leak(void *unused)
 {
-    void *volatile block = malloc(LENGTH);
+    volatile char *volatile block = malloc(LENGTH);
+    block[0] = 1;
     block = NULL;
     return unused;
 }

@@ -1,9 +1,8 @@
 use std::ptr;
 
-use crate::c::*;
-
 use super::info::{told_of_lease, told_takes};
 use super::lease::as_chars;
+use crate::c::*;
 use crate::call::Call;
 use crate::input::Text;
 use crate::memory::{Place, Told};

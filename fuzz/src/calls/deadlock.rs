@@ -1,6 +1,5 @@
-use crate::c::*;
-
 use super::info::listed;
+use crate::c::*;
 use crate::call::Call;
 use crate::world::Answer;
 

@@ -1,5 +1,4 @@
 use crate::c::*;
-
 use crate::call::Call;
 use crate::manager::is_readable;
 use crate::world::Reader;

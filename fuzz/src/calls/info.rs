@@ -1,7 +1,6 @@
 use std::ptr;
 
 use crate::c::*;
-
 use crate::call::Call;
 use crate::memory::{Out, Place, Structs, read};
 

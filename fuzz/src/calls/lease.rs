@@ -1,6 +1,5 @@
-use crate::c::*;
-
 use super::info::{told_of_lease, told_takes};
+use crate::c::*;
 use crate::call::Call;
 use crate::manager::UNKNOWN;
 

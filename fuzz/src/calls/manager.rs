@@ -1,5 +1,4 @@
 use crate::c::*;
-
 use crate::call::Call;
 use crate::manager::Manager;
 use crate::memory::{Place, Told};

@@ -1,7 +1,6 @@
 use std::ffi::CStr;
 
 use crate::c::*;
-
 use crate::call::Call;
 
 /// Every number has a name, and those that are none have the one that says so.

@@ -1,7 +1,6 @@
-use crate::c::*;
-
 use super::info::{listed, listed_leases, told_takes};
 use super::lease::as_chars;
+use crate::c::*;
 use crate::call::Call;
 
 pub fn declare(mut call: Call) {

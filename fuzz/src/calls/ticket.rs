@@ -1,8 +1,7 @@
 use std::os::fd::{FromRawFd, OwnedFd};
 
-use crate::c::*;
-
 use super::info::listed;
+use crate::c::*;
 use crate::call::Call;
 use crate::manager::is_readable;
 

@@ -1,7 +1,6 @@
 use std::sync::atomic::Ordering::SeqCst;
 
 use crate::c::*;
-
 use crate::call::Call;
 use crate::watch::{Watch, on_drop, on_notice};
 
