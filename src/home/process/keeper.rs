@@ -42,9 +42,7 @@ impl Home {
     /// It sleeps by itself and not on a condition variable: parking_lot notes sleepers in a list for the whole process, which a forked
     /// child would inherit without the threads.
     fn keep(&self) -> bool {
-        self.run(|table, now| {
-            let _ = table.advance(now);
-        });
+        self.look(|_| ());
         let mut state = self.state.lock();
         if state.closing {
             return false;

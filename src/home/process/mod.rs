@@ -128,6 +128,15 @@ impl Home {
         answer
     }
 
+    /// Looks at the table as it is now.
+    pub fn look<T>(&self, query: impl FnOnce(&Table<Heap>) -> T) -> T {
+        self.run(|table, now| {
+            // Fails only for a time beyond all times, and then looking is still right.
+            let _ = table.advance(now);
+            query(table)
+        })
+    }
+
     /// The time of a command. Another thread may have read the clock later and run its command earlier.
     #[inline(always)]
     fn time_for(&self, table: &Table<Heap>) -> Time {
@@ -289,10 +298,7 @@ impl Home {
         if next_due == FOREVER || self.clock.now() < next_due {
             return held;
         }
-        self.run(|table, now| {
-            let _ = table.advance(now);
-            table.held()
-        })
+        self.look(|table| table.held())
     }
 
     /// Counts one tick, or, with a real clock, only brings the table up to date.
@@ -303,9 +309,7 @@ impl Home {
             Clock::Real => self.clock.now(),
         };
         if now >= table::held_and_due(&self.memory).1 {
-            self.run(|table, now| {
-                let _ = table.advance(now);
-            });
+            self.look(|_| ());
         }
     }
 }
