@@ -24,6 +24,7 @@
 #[allow(unsafe_code)]
 pub mod ffi;
 pub mod home;
+pub mod inventory;
 pub mod manager;
 #[forbid(unsafe_code)]
 pub mod table;
@@ -31,6 +32,7 @@ pub mod table;
 #[allow(unsafe_code)]
 mod zeroed;
 
+pub use inventory::{GpuDevice, Inventory, PciAddress, Vendor};
 pub use manager::{
     ClaimBuilder, EventReader, LeaseManager, Notice, OpenError, Options, Span, Ticket, TimeKind,
 };

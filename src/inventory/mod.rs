@@ -1,0 +1,43 @@
+//! Which devices exist, and how they are.
+//!
+//! An [`Inventory`] tells; it decides nothing.
+
+mod absence;
+mod device;
+mod observation;
+mod process;
+
+pub use absence::{Absence, Why};
+pub use device::{GpuDevice, Mig, PciAddress, Vendor};
+pub use observation::{Fault, Observation};
+pub use process::{Process, ProcessKind};
+
+use std::time::Duration;
+
+/// What an inventory found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The devices, in the order in which a pool prefers them.
+    pub devices: Vec<GpuDevice>,
+    /// Why a source has none: no library, no driver, no device, no answer.
+    pub absences: Vec<Absence>,
+}
+
+/// A source of devices and of evidence about them.
+///
+/// Every call returns within a bounded time, whatever a driver does, and none is made while a lock is held or a claim is decided.
+pub trait Inventory: Send + Sync {
+    /// The devices there are now.
+    fn find(&self) -> Found;
+
+    /// How these devices are now, in their order. `None` for a device that this inventory knows nothing about: a device that nobody
+    /// watches.
+    fn observe(&self, devices: &[GpuDevice]) -> Vec<Option<Observation>>;
+
+    /// Waits, at most so long, for devices to report faults of their own accord. Sources that cannot report wait and say nothing;
+    /// [`Self::observe`] must find what they leave out.
+    fn faults(&self, devices: &[GpuDevice], patience: Duration) -> Vec<Fault>;
+
+    /// Can [`Self::observe`] ever tell anything? If not, nobody needs to ask.
+    fn watches(&self) -> bool;
+}
