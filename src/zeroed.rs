@@ -43,6 +43,7 @@ zeroed_types!(
     EventRecord,
     ResourceNotes,
     WorkerNotes,
+    IslandNotes,
     TicketNotes,
     WantNotes,
     LeaseNotes,

@@ -177,10 +177,12 @@ pub(super) fn status_of(error: &Error) -> tern_status_t {
         Error::Refused(_) => TERN_REFUSED,
         Error::System(_) => TERN_ERR_SYSTEM,
         Error::Closed => TERN_ERR_CLOSED,
-        // The boundary gives times in the manager's own unit and at least one resource: these cannot come from a caller.
-        Error::Corrupt | Error::TimeBackwards | Error::WrongClock | Error::CountIsZero => {
-            TERN_ERR_CORRUPT
-        }
+        // The boundary gives times in the manager's own unit, at least one resource, and no islands: these cannot come from a caller.
+        Error::Corrupt
+        | Error::TimeBackwards
+        | Error::WrongClock
+        | Error::CountIsZero
+        | Error::UnknownIsland => TERN_ERR_CORRUPT,
     }
 }
 

@@ -151,7 +151,7 @@ impl<M: Memory> Table<M> {
         grant: &Grant,
         candidates: &[u32],
     ) -> Result<Option<u64>, Error> {
-        if count == 1 {
+        if count == 1 && self.header().islanders.get() == 0 {
             let Some(pick) = candidates.iter().find(|&&i| self.fits(i, &grant.demand)) else {
                 return Ok(None);
             };
@@ -160,11 +160,11 @@ impl<M: Memory> Table<M> {
         }
         self.scratch.picks.with(|picks| {
             picks.clear();
-            let fitting = candidates.iter().filter(|&&i| self.fits(i, &grant.demand));
-            picks.extend(fitting.take(count as usize));
+            picks.extend(candidates.iter().filter(|&&i| self.fits(i, &grant.demand)));
             if picks.len() < count as usize {
                 return Ok(None);
             }
+            self.choose(picks, count as usize);
             self.room_for_claim(count, grant.holder, candidates)?;
             Ok(Some(self.grant(now, grant, picks)))
         })

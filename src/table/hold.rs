@@ -1,10 +1,11 @@
 //! What leases take of resources.
 
 use super::Table;
-use super::layout::{Hold, Lease, flag};
+use super::layout::{Hold, Lease, flag, resource_flag};
 use super::list::Links;
 use super::memory::Memory;
 use super::resource::{Demand, Usage, usage};
+use super::types::Time;
 
 fn hold_links<M: Memory>(table: &Table<M>, index: u32) -> Links<'_> {
     let record = table.hold_record(index);
@@ -51,12 +52,15 @@ impl<M: Memory> Table<M> {
 
     /// Gives back what a hold takes; the lease remembers the hold.
     #[inline(always)]
-    pub(super) fn give_back(&self, own: &Hold, shared: bool) {
+    pub(super) fn give_back(&self, own: &Hold, shared: bool, at: Time) {
         let resource = own.resource.get();
         let on = self.resource_record(resource);
         let taken =
             Usage { slots: own.slots.get(), memory: own.memory.get(), shared: shared as u32 };
         self.set_usage(on, usage(on).minus(taken));
+        if on.flags.get() & resource_flag::CHECKED != 0 {
+            self.clean_if_empty(resource, at);
+        }
         self.unlink(&on.holds, None, Links { next: &own.next, prev: &own.prev }, hold_links);
         if on.members.get() != 0 {
             self.mark_lines_of(resource);

@@ -6,7 +6,7 @@ use super::memory::Memory;
 use super::resource::health;
 use super::slot::Word;
 use super::ticket::effective_priority;
-use super::types::{Health, LeaseId, LeaseState, TicketId, TicketState, Time};
+use super::types::{Health, LeaseId, LeaseState, TicketId, TicketState, Time, Traits};
 use super::{Reason, Table};
 
 /// Everything about one lease.
@@ -93,6 +93,8 @@ pub struct ResourceInfo {
     pub health: Health,
     /// Declared, not just used.
     pub declared: bool,
+    /// What it is like.
+    pub traits: Traits,
 }
 
 impl<M: Memory> Table<M> {
@@ -233,6 +235,10 @@ impl<M: Memory> Table<M> {
             shared: record.shared.get(),
             health: health(record),
             declared: record.flags.get() & resource_flag::DECLARED != 0,
+            traits: Traits {
+                island: record.island.get(),
+                checked: record.flags.get() & resource_flag::CHECKED != 0,
+            },
         }
     }
 

@@ -146,6 +146,8 @@ pub struct Header {
     /// Tickets whose effective priority is not their own.
     pub(crate) raised: Cell32,
     pub(crate) settings: Cell32,
+    /// Resources that belong to an island.
+    pub(crate) islanders: Cell32,
     pub(crate) timers: Cell32,
     /// The place in the nursery that was filled last.
     pub(crate) nursery: Cell32,
@@ -199,6 +201,8 @@ pub struct Resource {
     pub(crate) wants: Cell32,
     pub(crate) refs: Cell32,
     pub(crate) next: Cell32,
+    /// Resources with the same number have fast links to each other; 0: to none.
+    pub(crate) island: Cell32,
 }
 
 /// A name under which leases are held.
@@ -357,6 +361,10 @@ pub(crate) mod resource_flag {
     pub const DRAINING: u32 = 2;
     pub const FAILED: u32 = 4;
     pub const UNHEALTHY: u32 = DRAINING | FAILED;
+    /// Drains by itself when its last lease ends.
+    pub const CHECKED: u32 = 8;
+    /// Drains because its last lease ended.
+    pub const CLEANING: u32 = 16;
 }
 
 /// Bits of `Lease::flags` and `Ticket::flags`.

@@ -317,7 +317,7 @@ impl<M: Memory> Table<M> {
         let mut hold = record.holds.get();
         while hold != 0 && !self.corrupt.get() {
             let own = self.hold_record(hold);
-            self.give_back(own, flags & flag::SHARED != 0);
+            self.give_back(own, flags & flag::SHARED != 0, at);
             hold = own.next_of_lease.get();
         }
         if flags & (flag::SPARE | flag::PREEMPTIBLE) != 0 && flags & flag::REVOKING == 0 {

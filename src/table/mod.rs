@@ -11,6 +11,7 @@ mod arena;
 mod candidates;
 pub mod cell;
 mod chain;
+mod choose;
 mod claim;
 mod deadlock;
 mod event;

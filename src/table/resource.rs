@@ -4,8 +4,8 @@ use super::event::kind;
 use super::layout::{Resource, resource_flag};
 use super::memory::Memory;
 use super::names::check_name;
-use super::types::{Error, Health, Part, ResourceId, Take, Time};
-use super::{Table, flag};
+use super::types::{Error, Health, Part, ResourceId, Take, Time, Traits};
+use super::{Reason, Table, flag};
 
 /// What a claim takes of each resource, as stored in records.
 #[derive(Debug, Clone, Copy)]
@@ -154,20 +154,76 @@ impl<M: Memory> Table<M> {
     pub fn set_health(&self, now: Time, id: ResourceId, new: Health) -> Result<(), Error> {
         self.enter(now)?;
         let index = self.declared_resource(id)?;
+        self.change_health(now, index, new);
+        self.settle(now);
+        self.leave(())
+    }
+
+    /// Says what a declared resource is like. Leases and tickets it has are untouched.
+    pub fn set_traits(&self, now: Time, id: ResourceId, traits: Traits) -> Result<(), Error> {
+        self.enter(now)?;
+        let index = self.declared_resource(id)?;
+        if traits.island as usize >= self.memory.resources().len() {
+            return Err(Error::UnknownIsland);
+        }
+        let record = self.resource_record(index);
+        match (record.island.get() != 0, traits.island != 0) {
+            (false, true) => self.add(&self.header().islanders, 1),
+            (true, false) => self.sub(&self.header().islanders, 1),
+            _ => {}
+        }
+        self.set(&record.island, traits.island);
+        let checked = if traits.checked { resource_flag::CHECKED } else { 0 };
+        self.set(&record.flags, record.flags.get() & !resource_flag::CHECKED | checked);
+        self.leave(())
+    }
+
+    /// Takes a resource out of service: it has failed, and leases on it are revoked for this reason. `by` may be empty.
+    pub fn fail(&self, now: Time, id: ResourceId, reason: Reason, by: &str) -> Result<(), Error> {
+        self.check_revocation(reason, by)?;
+        self.enter(now)?;
+        let index = self.declared_resource(id)?;
+        self.room_for_revoker(by)?;
+        self.change_health(now, index, Health::Failed);
+        // Each one that ends may end others with it, so look anew.
+        while let Some(hold) = self.holds_on(index).next() {
+            self.take_away(self.hold_record(hold).lease.get(), now, reason, by, 0);
+            if self.resource_record(index).holds.get() == hold {
+                self.mark_corrupt();
+                break;
+            }
+        }
+        self.settle(now);
+        self.leave(())
+    }
+
+    /// A resource that is to be looked at after use was given back: it drains if that was the last of it.
+    pub(super) fn clean_if_empty(&self, index: u32, at: Time) {
+        let record = self.resource_record(index);
+        let Usage { slots, memory, shared } = usage(record);
+        let flags = record.flags.get();
+        if slots == 0 && memory == 0 && shared == 0 && flags & resource_flag::UNHEALTHY == 0 {
+            let bits = resource_flag::DRAINING | resource_flag::CLEANING;
+            self.set(&record.flags, flags | bits);
+            self.record_resource_event(kind::HEALTH, at, index, Health::Draining as i8 as u64);
+        }
+    }
+
+    /// Notes how a resource is, and tells if that is new. Does not serve the line.
+    fn change_health(&self, now: Time, index: u32, new: Health) {
         let record = self.resource_record(index);
         if health(record) == new {
-            return Ok(());
+            return;
         }
         let bits = match new {
             Health::Healthy => 0,
             Health::Draining => resource_flag::DRAINING,
             Health::Failed => resource_flag::FAILED,
         };
-        self.set(&record.flags, record.flags.get() & !resource_flag::UNHEALTHY | bits);
+        let old = resource_flag::UNHEALTHY | resource_flag::CLEANING;
+        self.set(&record.flags, record.flags.get() & !old | bits);
         self.record_resource_event(kind::HEALTH, now, index, new as i8 as u64);
         self.mark_lines_of(index);
-        self.settle(now);
-        self.leave(())
     }
 
     pub(super) fn declared_resource(&self, id: ResourceId) -> Result<u32, Error> {
@@ -203,6 +259,7 @@ impl<M: Memory> Table<M> {
         let record = self.resource_record(resource);
         self.set(&record.name, named);
         self.set(&record.flags, 0);
+        self.set(&record.island, 0);
         self.set(&record.slots, 1);
         self.set(&record.memory, 0);
         self.set(&self.name_record(named).resource, resource);

@@ -18,20 +18,13 @@ impl<M: Memory> Table<M> {
         by: &str,
         notice: Time,
     ) -> Result<Revoked, Error> {
-        if !reason.is_revocation() {
-            return Err(Error::NotARevocation(reason));
-        }
-        if by.len() > MAX_NAME {
-            return Err(Error::NameTooLong);
-        }
+        self.check_revocation(reason, by)?;
         if notice >= FOREVER {
             return Err(Error::TimeTooLarge);
         }
         self.enter(now)?;
         let index = self.held_lease(id)?;
-        if !by.is_empty() && self.find_name(by) == 0 {
-            self.room_for_name(by)?;
-        }
+        self.room_for_revoker(by)?;
         // Nothing but the end itself: no notice, nobody to name, no age to keep.
         let plain = self.lease_record(index).flags.get() & flag::EXTRA == 0;
         let answer = if plain && notice == 0 && by.is_empty() && reason != Reason::DeadlockVictim {
@@ -42,6 +35,19 @@ impl<M: Memory> Table<M> {
         };
         self.settle(now);
         self.leave(answer)
+    }
+
+    #[inline(always)]
+    pub(super) fn check_revocation(&self, reason: Reason, by: &str) -> Result<(), Error> {
+        if !reason.is_revocation() {
+            return Err(Error::NotARevocation(reason));
+        }
+        if by.len() > MAX_NAME { Err(Error::NameTooLong) } else { Ok(()) }
+    }
+
+    #[inline(always)]
+    pub(super) fn room_for_revoker(&self, by: &str) -> Result<(), Error> {
+        if by.is_empty() || self.find_name(by) != 0 { Ok(()) } else { self.room_for_name(by) }
     }
 
     /// Revokes a held lease, or gives notice. Does not serve the line.

@@ -40,6 +40,16 @@ pub(crate) struct WorkerNotes {
     pub cycle: Cell<u32>,
 }
 
+/// What a pass notes about an island. The first half of the array is for islands, the second for resources without one.
+#[derive(Debug, Default)]
+pub(crate) struct IslandNotes {
+    pub pass: Cell<u64>,
+    /// How many of its resources could serve the claim.
+    pub free: Cell<u32>,
+    /// How many of them the claim gets.
+    pub taken: Cell<u32>,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct TicketNotes {
     pub pass: Cell<u64>,
@@ -106,6 +116,7 @@ pub(crate) struct Scratch {
     pass: Cell<u64>,
     round: Cell<u64>,
     pub resources: ZeroedArray<ResourceNotes>,
+    pub islands: ZeroedArray<IslandNotes>,
     pub workers: ZeroedArray<WorkerNotes>,
     pub tickets: ZeroedArray<TicketNotes>,
     pub leases: ZeroedArray<LeaseNotes>,
@@ -128,6 +139,7 @@ impl Scratch {
             pass: Cell::new(0),
             round: Cell::new(0),
             resources: ZeroedArray::try_new(sizes.resources)?,
+            islands: ZeroedArray::try_new(sizes.resources * 2)?,
             workers: ZeroedArray::try_new(sizes.holders)?,
             tickets: ZeroedArray::try_new(sizes.tickets)?,
             leases: ZeroedArray::try_new(sizes.leases)?,

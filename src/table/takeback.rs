@@ -84,7 +84,10 @@ impl<M: Memory> Table<M> {
         let mut picks = self.scratch.picks.take();
         picks.clear();
         let fitting = self.candidates_of(line).filter(|&r| self.fits_sketch(pass, r, &demand));
-        picks.extend(fitting.take(count));
+        picks.extend(fitting);
+        if picks.len() > count {
+            self.choose(&mut picks, count);
+        }
         let fit_at_once = picks.len();
         for resource in self.candidates_of(line) {
             if picks.len() == count {
@@ -145,7 +148,9 @@ impl<M: Memory> Table<M> {
 
     fn fits_sketch(&self, pass: u64, resource: u32, demand: &Demand) -> bool {
         let record = self.resource_record(resource);
-        record.flags.get() & resource_flag::UNHEALTHY == 0
+        let flags = record.flags.get();
+        // One that is being cleaned is on its way back: nobody else need be sent away for it.
+        (flags & resource_flag::UNHEALTHY == 0 || flags & resource_flag::CLEANING != 0)
             && self.sketch(pass, resource).usage().leaves_room(record, demand)
     }
 

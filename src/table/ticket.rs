@@ -242,11 +242,8 @@ impl<M: Memory> Table<M> {
         let line = record.line.get();
         let mut picks = self.scratch.picks.take();
         picks.clear();
-        picks.extend(
-            self.candidates_of(line)
-                .filter(|&i| self.fits(i, &demand))
-                .take(record.count.get() as usize),
-        );
+        picks.extend(self.candidates_of(line).filter(|&i| self.fits(i, &demand)));
+        self.choose(&mut picks, record.count.get() as usize);
         let parent = match record.parent.get() {
             0 => 0,
             id => self.lease_index(id),

@@ -52,6 +52,15 @@ pub enum Health {
     Failed = -1,
 }
 
+/// What a table needs to know about a declared resource beyond its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Traits {
+    /// Resources with the same number have fast links to each other. 0: it has none. Less than [`Limits::resources`](super::Limits).
+    pub island: u32,
+    /// When its last lease ends it is draining, until somebody who has looked says that it is healthy.
+    pub checked: bool,
+}
+
 /// Names one lease for ever: ids only grow and are never used again, so the id
 /// is also the fencing token of what the lease protects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -272,6 +281,8 @@ pub enum Error {
     Corrupt,
     /// The claim waited and was not granted.
     Refused(Reason),
+    /// The number of an island is beyond what the table has room for.
+    UnknownIsland,
     /// Ticks were given to a manager with a real clock, or a duration to one that counts ticks.
     WrongClock,
     /// The system would not give what is needed: an error number of the operating system.
@@ -316,6 +327,9 @@ impl fmt::Display for Error {
             Error::Corrupt => "the table's memory does not make sense",
             Error::Refused(reason) => {
                 return write!(f, "the claim was not granted ({reason})");
+            }
+            Error::UnknownIsland => {
+                "the number of an island is larger than the table's limit of resources"
             }
             Error::WrongClock => {
                 "give ticks to a manager that counts ticks, durations to any other"

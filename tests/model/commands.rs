@@ -3,7 +3,7 @@
 
 use ternlease::table::{
     Cancelled, Deadlock, Error, FOREVER, Health, LeaseId, MAX_DEPTH, MAX_NAME, Outcome, Reason,
-    Revoked, Take, TicketId, TicketState, Time, What,
+    Revoked, Take, TicketId, TicketState, Time, Traits, What,
 };
 
 use super::line::after;
@@ -89,9 +89,7 @@ impl Model {
             if changes && (held || model.is_waited_for(name)) {
                 return Err(Error::InUse);
             }
-            model
-                .declared
-                .insert(name.to_string(), Resource { slots, memory, health: before.health });
+            model.declared.insert(name.to_string(), Resource { slots, memory, ..before });
             Ok(())
         })
     }
@@ -105,10 +103,47 @@ impl Model {
     ) -> Result<(), Error> {
         self.command(now, |model| {
             let name = name.ok_or(Error::UnknownResource)?;
+            model.change_health(now, name, health, false);
+            Ok(())
+        })
+    }
+
+    pub fn set_traits(
+        &mut self,
+        now: Time,
+        name: Option<&str>,
+        traits: Traits,
+    ) -> Result<(), Error> {
+        self.command(now, |model| {
+            let name = name.ok_or(Error::UnknownResource)?;
+            if traits.island == u32::MAX {
+                return Err(Error::UnknownIsland);
+            }
             let resource = model.declared.get_mut(name).expect("only declared ones have ids");
-            if resource.health != health {
-                resource.health = health;
-                model.emit(now, What::Health { resource: name.to_string(), health });
+            resource.traits = traits;
+            Ok(())
+        })
+    }
+
+    pub fn fail(
+        &mut self,
+        now: Time,
+        name: Option<&str>,
+        reason: Reason,
+        by: &str,
+    ) -> Result<(), Error> {
+        if !reason.is_revocation() {
+            return Err(Error::NotARevocation(reason));
+        }
+        self.command(now, |model| {
+            let name = name.ok_or(Error::UnknownResource)?;
+            model.change_health(now, name, Health::Failed, false);
+            // The youngest first, and some go with others.
+            while let Some(id) =
+                model.held.values().filter(|lease| lease.takes_of(name)).map(|lease| lease.id).max()
+            {
+                model.note("revoked with its resource");
+                model.take_away(id, reason, Some(by.to_string()), 0);
             }
             Ok(())
         })

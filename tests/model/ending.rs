@@ -1,6 +1,6 @@
 //! How leases and tickets end: by time, by command, with their parents, after a notice.
 
-use ternlease::table::{FOREVER, LeaseId, Reason, Revoked, TicketState, Time, What};
+use ternlease::table::{FOREVER, Health, LeaseId, Reason, Revoked, TicketState, Time, What};
 
 use super::line::after;
 use super::{Lease, Model, Notice, Over, ticket_id};
@@ -72,6 +72,15 @@ impl Model {
         }
         *self.counts.entry(reason).or_default() += 1;
         let held = at.saturating_sub(lease.granted_at);
+        for taken in lease.takes.clone() {
+            let name = taken.resource.as_str();
+            let itself = self.resource_itself(name);
+            let empty = !self.held.values().any(|other| other.takes_of(name));
+            if itself.traits.checked && itself.health == Health::Healthy && empty {
+                self.note("drained by its last lease");
+                self.change_health(at, name, Health::Draining, true);
+            }
+        }
         lease.over = Some(Over { at, reason, by });
         self.ended.insert(id, lease);
         self.emit(at, What::Ended { lease: LeaseId(id), reason, held });

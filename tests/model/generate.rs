@@ -1,6 +1,8 @@
 //! Random commands: few holders and few resources, so that everything meets everything.
 
-use ternlease::table::{DeadlockPolicy, FOREVER, Health, Limits, Reason, Settings, Take, Time};
+use ternlease::table::{
+    DeadlockPolicy, FOREVER, Health, Limits, Reason, Settings, Take, Time, Traits,
+};
 
 use super::step::{Command, Step};
 use super::{Ask, Model};
@@ -47,6 +49,8 @@ pub struct World {
     pub flat: bool,
     /// Long chains of leases.
     deep: bool,
+    /// The resources have islands from the start.
+    islands: bool,
     parents: u64,
     longest: Time,
 }
@@ -83,6 +87,7 @@ impl World {
             holders,
             names,
             declared,
+            islands: rng.percent(50),
             length: if rng.percent(80) { rng.between(40, 120) } else { rng.between(120, 400) }
                 as usize,
             flat,
@@ -96,6 +101,10 @@ impl World {
     pub fn step(&self, rng: &mut Rng, model: &Model, nth: usize) -> Step {
         if nth < self.declared {
             return Step { now: 0, command: self.declare(rng, self.names[nth].clone()) };
+        }
+        if nth < 2 * self.declared && self.islands {
+            let name = self.names[nth - self.declared].clone();
+            return Step { now: 0, command: Command::Traits { name, traits: self.traits(rng) } };
         }
         Step { now: self.time(rng, model.now()), command: self.command(rng, model) }
     }
@@ -147,12 +156,21 @@ impl World {
             90..93 => Command::Want { holder: self.holder(rng), resource: self.name(rng) }
                 .broken_sometimes(rng),
             93..94 => self.unwant(rng, model),
+            94..96 if rng.percent(25) => {
+                Command::Traits { name: self.a_declared(rng), traits: self.traits(rng) }
+            }
+            94..96 if rng.percent(12) => Command::Fail {
+                name: self.a_declared(rng),
+                reason: *rng.pick(&[
+                    Reason::DeviceFault,
+                    Reason::DeviceFault,
+                    Reason::Reconfigured,
+                    Reason::TimedOut,
+                ]),
+                by: self.holder(rng),
+            },
             94..96 => Command::Health {
-                name: if rng.percent(3) {
-                    "?".to_string()
-                } else {
-                    self.names[rng.below(self.declared as u64) as usize].clone()
-                },
+                name: self.a_declared(rng),
                 health: if rng.percent(60) {
                     Health::Healthy
                 } else {
@@ -169,6 +187,19 @@ impl World {
 
     fn holder(&self, rng: &mut Rng) -> String {
         rng.pick(&self.holders).clone()
+    }
+
+    /// A declared resource, rarely one that is not.
+    fn a_declared(&self, rng: &mut Rng) -> String {
+        if rng.percent(3) {
+            return "?".to_string();
+        }
+        self.names[rng.below(self.declared as u64) as usize].clone()
+    }
+
+    fn traits(&self, rng: &mut Rng) -> Traits {
+        let island = if rng.percent(2) { u32::MAX } else { rng.below(3) as u32 };
+        Traits { island, checked: rng.percent(40) }
     }
 
     fn name(&self, rng: &mut Rng) -> String {
@@ -208,7 +239,11 @@ impl World {
 
     fn ask(&self, rng: &mut Rng, model: &Model) -> Ask {
         let mut names = self.names.clone();
-        let most = if rng.percent(60) { 1 } else { names.len().min(4) as u64 };
+        let most = if rng.percent(if self.islands { 20 } else { 60 }) {
+            1
+        } else {
+            names.len().min(4) as u64
+        };
         let candidates: Vec<String> = (0..rng.between(1, most))
             .map(|_| names.swap_remove(rng.below(names.len() as u64) as usize))
             .collect();

@@ -61,6 +61,50 @@ impl Model {
         }
     }
 
+    /// As `fits`, once what is being cleaned is clean.
+    pub fn fits_soon(&self, loads: &Loads, name: &str, take: Take) -> bool {
+        let itself = self.resource_itself(name);
+        (itself.health == Health::Healthy || itself.cleaning)
+            && self.fits_health_aside(loads, name, take)
+    }
+
+    pub fn change_health(&mut self, at: Time, name: &str, health: Health, cleaning: bool) {
+        let resource = self.declared.get_mut(name).expect("only declared ones have a health");
+        if resource.health != health {
+            resource.health = health;
+            resource.cleaning = cleaning;
+            self.emit(at, What::Health { resource: name.to_string(), health });
+        }
+    }
+
+    /// Which of these a claim for `count` gets: the tightest island that is large enough, else all of the largest one and so on.
+    /// One without island is an island of one.
+    pub fn choose(&self, fitting: Vec<String>, count: usize) -> Vec<String> {
+        let mut islands: Vec<Vec<&String>> = Vec::new();
+        for name in &fitting {
+            let island = self.resource_itself(name).traits.island;
+            let same = |other: &Vec<&String>| {
+                island != 0 && self.resource_itself(other[0]).traits.island == island
+            };
+            match islands.iter_mut().find(|other| same(other)) {
+                Some(home) => home.push(name),
+                None => islands.push(vec![name]),
+            }
+        }
+        let mut chosen: Vec<&String> = Vec::new();
+        while chosen.len() < count {
+            let missing = count - chosen.len();
+            let enough = islands.iter().filter(|island| island.len() >= missing);
+            let size = match enough.map(Vec::len).min() {
+                Some(tightest) => tightest,
+                None => islands.iter().map(Vec::len).max().expect("there are enough"),
+            };
+            let at = islands.iter().position(|island| island.len() == size).expect("it is there");
+            chosen.extend(islands.remove(at).into_iter().take(missing));
+        }
+        fitting.iter().filter(|name| chosen.contains(name)).cloned().collect()
+    }
+
     pub fn fits(&self, loads: &Loads, name: &str, take: Take) -> bool {
         self.resource_itself(name).health == Health::Healthy
             && self.fits_health_aside(loads, name, take)
@@ -85,11 +129,12 @@ impl Model {
         Taken { resource: name.to_string(), slots, memory }
     }
 
-    /// The first `count` candidates that fit, or nothing if there are too few.
+    /// The candidates that the claim gets, or nothing if there are too few.
     fn picks(&self, loads: &Loads, ask: &Ask) -> Option<Vec<String>> {
         let fitting = ask.candidates.iter().filter(|name| self.fits(loads, name, ask.take));
-        let picks: Vec<String> = fitting.take(ask.count as usize).cloned().collect();
-        (picks.len() as u32 == ask.count).then_some(picks)
+        let fitting: Vec<String> = fitting.cloned().collect();
+        let enough = fitting.len() >= ask.count as usize;
+        enough.then(|| self.choose(fitting, ask.count as usize))
     }
 
     /// The workers that make this ticket wait: they have a lease on a candidate that does not fit.
@@ -178,6 +223,11 @@ impl Model {
     pub fn grant(&mut self, from: Ticket, ticket: Option<u64>) -> u64 {
         let loads = loads(self.held.values());
         let picks = self.picks(&loads, &from.ask).expect("a grantable claim");
+        let mut fitting =
+            from.ask.candidates.iter().filter(|name| self.fits(&loads, name, from.ask.take));
+        if !picks.iter().all(|pick| fitting.next() == Some(pick)) {
+            self.note("chosen by island");
+        }
         let lease = (self.held.len() + self.ended.len()) as u64 + 1;
         let parent = from.ask.parent.map(|parent| &self.held[&parent]);
         let own_end = after(self.now, from.ask.ttl);

@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ternlease::table::{
     Deadlock, Event, Health, LeaseId, LeaseInfo, LeaseState, Reason, ResourceInfo, Settings, Take,
-    Taken, TicketId, TicketInfo, TicketState, Time, What,
+    Taken, TicketId, TicketInfo, TicketState, Time, Traits, What,
 };
 
 use line::Loads;
@@ -47,10 +47,19 @@ pub struct Resource {
     pub slots: u32,
     pub memory: u32,
     pub health: Health,
+    pub traits: Traits,
+    /// It drains because its last lease ended.
+    pub cleaning: bool,
 }
 
 /// Size and health of a name that nobody declared.
-const UNDECLARED: Resource = Resource { slots: 1, memory: 0, health: Health::Healthy };
+const UNDECLARED: Resource = Resource {
+    slots: 1,
+    memory: 0,
+    health: Health::Healthy,
+    traits: Traits { island: 0, checked: false },
+    cleaning: false,
+};
 
 /// A lease that will be revoked.
 #[derive(Debug, Clone)]
@@ -314,6 +323,7 @@ impl Model {
             shared: load.shared,
             health: itself.health,
             declared: self.declared.contains_key(name),
+            traits: itself.traits,
         })
     }
 

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use ternlease::home::process::{Heap, new_table};
 use ternlease::table::{
     Cancelled, Candidates, Claim, Deadlock, Error, Health, LeaseId, Outcome, Reason, ResourceId,
-    Revoked, Settings, Table, TicketId, Time,
+    Revoked, Settings, Table, TicketId, Time, Traits,
 };
 
 use super::{Ask, Model};
@@ -16,6 +16,8 @@ use super::{Ask, Model};
 pub enum Command {
     Declare { name: String, slots: u32, memory: u32 },
     Health { name: String, health: Health },
+    Traits { name: String, traits: Traits },
+    Fail { name: String, reason: Reason, by: String },
     Claim { ask: Ask, by_id: bool },
     Renew { lease: u64, ttl: Option<Time> },
     Release { lease: u64 },
@@ -78,6 +80,14 @@ pub fn run_on_model(model: &mut Model, ids: &Ids, step: &Step) -> Result<Answer,
         Command::Health { name, health } => {
             let known = ids.contains_key(name).then_some(name.as_str());
             model.set_health(now, known, *health).map(|()| Answer::Done)
+        }
+        Command::Traits { name, traits } => {
+            let known = ids.contains_key(name).then_some(name.as_str());
+            model.set_traits(now, known, *traits).map(|()| Answer::Done)
+        }
+        Command::Fail { name, reason, by } => {
+            let known = ids.contains_key(name).then_some(name.as_str());
+            model.fail(now, known, *reason, by).map(|()| Answer::Done)
         }
         Command::Claim { ask, by_id } => {
             let unknown = *by_id && ask.candidates.iter().any(|name| !ids.contains_key(name));
@@ -153,6 +163,12 @@ impl Real {
             }
             Command::Health { name, health } => {
                 table.set_health(now, self.resource_id(name), *health).map(|()| Answer::Done)
+            }
+            Command::Traits { name, traits } => {
+                table.set_traits(now, self.resource_id(name), *traits).map(|()| Answer::Done)
+            }
+            Command::Fail { name, reason, by } => {
+                table.fail(now, self.resource_id(name), *reason, by).map(|()| Answer::Done)
             }
             Command::Claim { ask, by_id } => {
                 let names: Vec<&str> = ask.candidates.iter().map(String::as_str).collect();

@@ -90,10 +90,14 @@ impl Model {
         let mut sketch = sketch.clone();
         let mut removed = Vec::new();
         let at_first = sketch.loads();
-        let (fitting, others): (Vec<&String>, Vec<&String>) =
-            ask.candidates.iter().partition(|name| self.fits(&at_first, name, ask.take));
-        let mut picks: Vec<&String> = fitting.into_iter().take(needed).collect();
-        for name in others {
+        let (fitting, others): (Vec<String>, Vec<String>) = ask
+            .candidates
+            .iter()
+            .cloned()
+            .partition(|name| self.fits_soon(&at_first, name, ask.take));
+        let enough = fitting.len() >= needed;
+        let mut picks = if enough { self.choose(fitting, needed) } else { fitting };
+        for name in &others {
             if picks.len() == needed {
                 break;
             }
@@ -111,7 +115,7 @@ impl Model {
             });
             let mut takeable = takeable.into_iter();
             let fits = loop {
-                if self.fits(&trial.loads(), name, ask.take) {
+                if self.fits_soon(&trial.loads(), name, ask.take) {
                     break true;
                 }
                 let Some(next) = takeable.next() else { break false };
@@ -123,14 +127,14 @@ impl Model {
             if fits {
                 sketch = trial;
                 removed.extend(gone);
-                picks.push(name);
+                picks.push(name.clone());
             }
         }
         if picks.len() < needed {
             return None;
         }
         for name in picks {
-            sketch.picked.push((self.taken(name, ask.take), ask.take));
+            sketch.picked.push((self.taken(&name, ask.take), ask.take));
         }
         Some((sketch, removed))
     }
