@@ -6,7 +6,7 @@ use std::time::Duration;
 /// A source has no devices, because.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Absence {
-    /// Which source: `nvml`, `sysfs`, `declared`.
+    /// Which source: `nvml`, `sysfs`, `declared`; `masks` if there were some.
     pub source: &'static str,
     /// Because.
     pub why: Why,
@@ -25,12 +25,21 @@ pub enum Why {
     },
     /// The library is there, the kernel's driver is not.
     NoDriver,
-    /// The driver is there, a device is not.
+    /// The driver, or the kernel, can be asked and knows of no device.
     NoDevice,
     /// The driver has not answered within this time, and may never do so.
     Hung(Duration),
     /// The driver said something else.
     Failed(String),
+    /// The system's description of the devices cannot be read.
+    Unreadable {
+        /// Where it should be.
+        path: String,
+        /// What the system said.
+        cause: String,
+    },
+    /// The declaration has none.
+    NoneDeclared,
     /// A mask leaves none of those that there are.
     AllHidden,
 }
@@ -51,12 +60,14 @@ impl fmt::Display for Why {
             Why::NoDriver => f.write_str(
                 "the library is installed but the kernel has no driver: load it, or start the machine again after an update",
             ),
-            Why::NoDevice => f.write_str("the driver works and sees no device"),
+            Why::NoDevice => f.write_str("it works, and sees no device"),
             Why::Hung(after) => write!(
                 f,
                 "the driver has not answered for {after:?}: a device may be in trouble; its kernel log knows more"
             ),
             Why::Failed(cause) => write!(f, "the driver says: {cause}"),
+            Why::Unreadable { path, cause } => write!(f, "{path} cannot be read ({cause})"),
+            Why::NoneDeclared => f.write_str("no device is declared"),
             Why::AllHidden => f.write_str("a mask hides all there are"),
         }
     }

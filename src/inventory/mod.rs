@@ -3,12 +3,16 @@
 //! An [`Inventory`] tells; it decides nothing.
 
 mod absence;
+mod declared;
 mod device;
+mod mask;
 mod observation;
 mod process;
 
 pub use absence::{Absence, Why};
+pub use declared::{Declared, DeclaredError, ParseError};
 pub use device::{GpuDevice, Mig, PciAddress, Vendor};
+pub use mask::{Hidden, Masks};
 pub use observation::{Fault, Observation};
 pub use process::{Process, ProcessKind};
 
@@ -21,6 +25,10 @@ pub struct Found {
     pub devices: Vec<GpuDevice>,
     /// Why a source has none: no library, no driver, no device, no answer.
     pub absences: Vec<Absence>,
+    /// The devices that are there and that a mask hides.
+    pub hidden: Vec<Hidden>,
+    /// What could be understood in two ways, and how it was understood, in words.
+    pub warnings: Vec<String>,
 }
 
 /// A source of devices and of evidence about them.
