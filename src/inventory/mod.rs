@@ -8,6 +8,7 @@ mod device;
 mod mask;
 mod observation;
 mod process;
+mod sysfs;
 
 pub use absence::{Absence, Why};
 pub use declared::{Declared, DeclaredError, ParseError};
@@ -15,6 +16,7 @@ pub use device::{GpuDevice, Mig, PciAddress, Vendor};
 pub use mask::{Hidden, Masks};
 pub use observation::{Fault, Observation};
 pub use process::{Process, ProcessKind};
+pub use sysfs::Sysfs;
 
 use std::time::Duration;
 
