@@ -53,4 +53,6 @@ mod pages {
     mod revocation {}
     #[doc = include_str!("../docs/deadlocks.md")]
     mod deadlocks {}
+    #[doc = include_str!("../docs/inventory.md")]
+    mod inventory {}
 }

@@ -5,6 +5,7 @@
 mod absence;
 mod declared;
 mod device;
+mod host;
 mod mask;
 mod observation;
 mod process;
@@ -13,6 +14,7 @@ mod sysfs;
 pub use absence::{Absence, Why};
 pub use declared::{Declared, DeclaredError, ParseError};
 pub use device::{GpuDevice, Mig, PciAddress, Vendor};
+pub use host::Host;
 pub use mask::{Hidden, Masks};
 pub use observation::{Fault, Observation};
 pub use process::{Process, ProcessKind};
