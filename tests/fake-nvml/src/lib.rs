@@ -26,13 +26,20 @@
 //! A device is known by its PCI address: who has its handle keeps it when the order changes. When its line is gone it is lost.
 //! A line that makes no sense lets every call fail with `UNKNOWN`, and is itself written to `calls`.
 #![cfg(unix)]
+// What a feature leaves out may have been all that used something.
+#![cfg_attr(any(feature = "old", feature = "v2-memory-only"), allow(dead_code))]
 #![allow(non_snake_case)] // The names are those of the header.
 
 mod answer;
 mod call;
 mod device;
+mod events;
 mod init;
+#[cfg(not(feature = "bare"))]
+mod links;
 mod memory;
+#[cfg(not(feature = "bare"))]
+mod mig;
 mod name;
 mod parse;
 mod process;

@@ -1,7 +1,7 @@
 //! What the library remembers. Each process has its own: a child that comes from a fork has not called `nvmlInit` and knows no
 //! handles, and a lock that another thread held at the fork does not matter to it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ffi::{CStr, OsStr};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::answer::{Answer, Error};
+use crate::events::{EventSet, SetHandle};
 use crate::parse::parse;
 use crate::script::{Effect, Pci, Place, Rule, Script};
 
@@ -39,6 +40,8 @@ pub struct State {
     handles: Vec<Key>,
     /// How often each rule that ends was used.
     uses: HashMap<String, u32>,
+    pub sets: BTreeMap<SetHandle, EventSet>,
+    last_set: usize,
 }
 
 struct Process {
@@ -79,6 +82,8 @@ impl State {
             initialised: 0,
             handles: Vec::new(),
             uses: HashMap::new(),
+            sets: BTreeMap::new(),
+            last_set: 0,
         }
     }
 
@@ -141,6 +146,13 @@ impl State {
                 .map(|part| part.place)
                 .ok_or(Error::INVALID_ARGUMENT),
         }
+    }
+
+    pub fn new_set(&mut self) -> SetHandle {
+        self.last_set += 1;
+        let set = SetHandle(self.first_handle() + self.last_set);
+        self.sets.insert(set, EventSet::default());
+        set
     }
 
     /// Differs between processes, so that the handles of a parent mean nothing in its child.
