@@ -114,13 +114,22 @@ fn build(feature: &str) -> PathBuf {
     let variant = if feature.is_empty() { "full" } else { feature };
     let target = target.join(format!("fake-nvml-{variant}"));
     let output = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--package", "ternlease-fake-nvml", "--features", feature])
+        .args([
+            "build",
+            "--quiet",
+            "--locked",
+            "--package",
+            "ternlease-fake-nvml",
+            "--features",
+            feature,
+        ])
         .arg("--target-dir")
         .arg(&target)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         // Not as the tests themselves are built, which may be for a sanitizer; and small, as it is copied often.
         .env_remove("RUSTFLAGS")
         .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .env_remove("CARGO_BUILD_TARGET")
         .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .env("CARGO_PROFILE_DEV_STRIP", "debuginfo")
         .stdin(Stdio::null())

@@ -23,6 +23,9 @@
 //! `CALL` is the name of a function without `nvml` or `nvmlDevice` and, if all versions are meant, without `_v2`. `Init` includes
 //! `InitWithFlags`. `ERROR` is a name of the header without `NVML_ERROR_`. `times` counts in each process, until the line is gone.
 //!
+//! An event comes once to each event set with which its device is registered, also if it stood in the script before that. It may
+//! name a part: then the event is the whole device's and tells the part's instances.
+//!
 //! A device is known by its PCI address: who has its handle keeps it when the order changes. When its line is gone it is lost.
 //! A line that makes no sense lets every call fail with `UNKNOWN`, and is itself written to `calls`.
 #![cfg(unix)]
