@@ -59,6 +59,7 @@ mod devices {
 
         assert_eq!(nvml.device_by_uuid("GPU-aa").unwrap().index().unwrap(), 0);
         assert_eq!(nvml.device_by_pci_bus_id("0000:07:00.0").unwrap().index().unwrap(), 0);
+        assert!(matches!(nvml.device_by_pci_bus_id("nowhere"), Err(NvmlError::InvalidArg)));
         assert!(matches!(nvml.device_by_index(3), Err(NvmlError::InvalidArg)));
         assert!(matches!(nvml.device_by_uuid("GPU-bb"), Err(NvmlError::NotFound)));
     }

@@ -77,7 +77,7 @@ pub enum Target<'a> {
     Handles(Handle, Handle),
     Index(usize),
     Uuid(&'a str),
-    Pci(Pci),
+    BusId(&'a str),
 }
 
 impl Target<'_> {
@@ -108,7 +108,8 @@ impl Target<'_> {
                     }
                 }
             }
-            Target::Pci(pci) => {
+            Target::BusId(text) => {
+                let pci: Pci = text.parse().map_err(|()| Error::INVALID_ARGUMENT)?;
                 whole(script.gpus.iter().position(|gpu| gpu.pci == pci), Error::NOT_FOUND)
             }
         }

@@ -73,10 +73,7 @@ extern "C" fn nvmlDeviceGetHandleByUUID(uuid: *const c_char, handle: Out<Handle>
 
 #[unsafe(no_mangle)]
 extern "C" fn nvmlDeviceGetHandleByPciBusId_v2(bus_id: *const c_char, handle: Out<Handle>) -> Code {
-    match text(bus_id).parse() {
-        Ok(pci) => find("nvmlDeviceGetHandleByPciBusId_v2", Target::Pci(pci), handle),
-        Err(()) => Error::INVALID_ARGUMENT.0,
-    }
+    find("nvmlDeviceGetHandleByPciBusId_v2", Target::BusId(text(bus_id)), handle)
 }
 
 /// Of a part: its MIG index.
