@@ -211,12 +211,11 @@ mod calls {
         // SAFETY: The handle is used only to see that it is refused.
         let handle = unsafe { nvml.device_by_index(0).unwrap().handle() };
         let lib = nvml.lib();
-        let (init, count, index) = (
-            lib.nvmlInit_v2.as_ref(),
-            lib.nvmlDeviceGetCount_v2.as_ref(),
-            lib.nvmlDeviceGetIndex.as_ref(),
-        );
-        let (init, count, index) = (init.unwrap(), count.unwrap(), index.unwrap());
+        let init = lib.nvmlInit_v2.as_ref().unwrap();
+        let count = lib.nvmlDeviceGetCount_v2.as_ref().unwrap();
+        let by_index = lib.nvmlDeviceGetHandleByIndex_v2.as_ref().unwrap();
+        let index = lib.nvmlDeviceGetIndex.as_ref().unwrap();
+        let mut own = std::ptr::null_mut();
         let mut number = 0;
         // SAFETY: The child only calls the library, which is made for that, and ends without running anything of its parent's.
         let child = unsafe {
@@ -224,7 +223,7 @@ mod calls {
                 0 => {
                     let before = count(&mut number) == 1 && index(handle, &mut number) == 1;
                     let after = init() == 0 && count(&mut number) == 0 && number == 1;
-                    let stranger = index(handle, &mut number) == 2;
+                    let stranger = by_index(0, &mut own) == 0 && index(handle, &mut number) == 2;
                     libc::_exit(if before && after && stranger { 7 } else { 8 });
                 }
                 child => child,
