@@ -26,6 +26,7 @@ pub mod ffi;
 pub mod home;
 pub mod inventory;
 pub mod manager;
+pub mod pool;
 #[forbid(unsafe_code)]
 pub mod table;
 // Zeroed memory needs the allocator's promise, which only unsafe code can take up.
@@ -36,10 +37,13 @@ pub use inventory::{GpuDevice, Inventory, PciAddress, Vendor};
 pub use manager::{
     ClaimBuilder, EventReader, LeaseManager, Notice, OpenError, Options, Span, Ticket, TimeKind,
 };
+pub use pool::{
+    DeviceStatus, Env, GpuClaim, GpuLease, GpuLeaseEntry, GpuPool, PoolError, PoolOptions, Rules,
+};
 pub use table::{
     Cancelled, Deadlock, DeadlockPolicy, Error, Event, FOREVER, Health, LeaseId, LeaseInfo,
     LeaseState, Limits, Outcome, Part, Reason, ReasonClass, ResourceId, ResourceInfo, Revoked,
-    Take, Taken, TicketId, TicketInfo, TicketState, Time, Wait, What,
+    Take, Taken, TicketId, TicketInfo, TicketState, Time, Traits, Wait, What,
 };
 
 /// The code in README and docs runs as documentation tests.

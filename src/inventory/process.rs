@@ -25,3 +25,18 @@ pub struct Process {
     /// Its program, where that can be seen. Without arguments, which may be nobody's business.
     pub command: Option<String>,
 }
+
+impl std::fmt::Display for Process {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "pid {}", self.pid)?;
+        match (&self.user, &self.command) {
+            (Some(user), Some(command)) => write!(f, " ({user}: {command})")?,
+            (Some(word), None) | (None, Some(word)) => write!(f, " ({word})")?,
+            (None, None) => {}
+        }
+        match self.memory {
+            Some(memory) => write!(f, " with {memory} MiB"),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! [`LeaseManager`]: leases on named resources.
 
 mod claim;
+mod device;
 mod events;
 mod metrics;
 mod options;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 
 pub use crate::home::clock::Span;
 pub use claim::{ClaimBuilder, Claiming};
+pub(crate) use device::{State, WeakManager};
 pub use events::EventReader;
 pub use options::{OpenError, Options, TimeKind};
 pub use ticket::Ticket;
@@ -381,7 +383,7 @@ impl LeaseManager {
     }
 
     /// Looks at the table as it is now.
-    fn look<T>(
+    pub(crate) fn look<T>(
         &self,
         query: impl FnOnce(&crate::table::Table<crate::home::process::Heap>) -> T,
     ) -> T {

@@ -47,7 +47,7 @@ enum Kind {
 }
 
 impl Ticket {
-    pub(super) fn waiting(manager: &LeaseManager, id: TicketId) -> Self {
+    pub(crate) fn waiting(manager: &LeaseManager, id: TicketId) -> Self {
         Ticket { shared: manager.shared.clone(), kind: Kind::Queued(id) }
     }
 

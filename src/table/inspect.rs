@@ -95,6 +95,8 @@ pub struct ResourceInfo {
     pub declared: bool,
     /// What it is like.
     pub traits: Traits,
+    /// It drains because its last lease ended, see [`Traits::checked`].
+    pub cleaning: bool,
 }
 
 impl<M: Memory> Table<M> {
@@ -239,6 +241,7 @@ impl<M: Memory> Table<M> {
                 island: record.island.get(),
                 checked: record.flags.get() & resource_flag::CHECKED != 0,
             },
+            cleaning: record.flags.get() & resource_flag::CLEANING != 0,
         }
     }
 
@@ -261,6 +264,25 @@ impl<M: Memory> Table<M> {
         // The list begins with the youngest.
         ids.reverse();
         ids
+    }
+
+    /// Tells what a lease that is held or remembered holds, in the claim's order.
+    #[inline(always)]
+    pub fn each_resource_of(&self, id: LeaseId, mut each: impl FnMut(super::ResourceId)) {
+        if let Ok(index) = self.known_lease(id) {
+            for hold in self.holds_of(index) {
+                each(super::ResourceId(self.hold_record(hold).resource.get()));
+            }
+        }
+    }
+
+    /// How many claims wait for resources of which this is true.
+    pub fn waiting_for(&self, is_one: impl Fn(super::ResourceId) -> bool) -> usize {
+        let waits = |&ticket: &u32| {
+            let line = self.ticket_record(ticket).line.get();
+            self.candidates_of(line).any(|index| is_one(super::ResourceId(index)))
+        };
+        self.queue().filter(waits).count()
     }
 
     /// How many leases are held.

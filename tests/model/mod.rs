@@ -324,6 +324,7 @@ impl Model {
             health: itself.health,
             declared: self.declared.contains_key(name),
             traits: itself.traits,
+            cleaning: itself.cleaning,
         })
     }
 

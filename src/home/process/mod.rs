@@ -243,6 +243,12 @@ impl Home {
         woken.wake();
     }
 
+    /// Looks at what does not change with time.
+    #[inline(always)]
+    pub fn peek<T>(&self, query: impl FnOnce(&Table<Heap>) -> T) -> T {
+        query(&self.state.lock().table)
+    }
+
     /// Will a ticket that waits never be decided?
     pub fn is_abandoned(&self) -> bool {
         self.abandoned.load(Ordering::Acquire)

@@ -1,0 +1,96 @@
+//! What a pool of devices needs of a manager beyond what everybody may ask.
+
+use std::sync::{Arc, Weak};
+
+use super::{LeaseManager, Shared, Span};
+use crate::home::process::Home;
+use crate::table::{Error, Health, LeaseId, Reason, ResourceId, ResourceInfo, Time, Traits};
+
+/// How a device is, as far as it matters whether something about it has changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct State {
+    pub health: Health,
+    pub leased: bool,
+    /// It drains because its last lease ended.
+    pub cleaning: bool,
+}
+
+impl From<ResourceInfo> for State {
+    fn from(info: ResourceInfo) -> Self {
+        let leased = info.used_slots != 0 || info.used_memory != 0 || info.shared != 0;
+        State { health: info.health, leased, cleaning: info.cleaning }
+    }
+}
+
+/// A manager that does not keep itself alive.
+#[derive(Debug)]
+pub(crate) struct WeakManager {
+    home: Weak<Home>,
+    shared: Weak<Shared>,
+}
+
+impl WeakManager {
+    pub fn upgrade(&self) -> Option<LeaseManager> {
+        Some(LeaseManager { home: self.home.upgrade()?, shared: self.shared.upgrade()? })
+    }
+}
+
+impl LeaseManager {
+    pub(crate) fn downgrade(&self) -> WeakManager {
+        WeakManager { home: Arc::downgrade(&self.home), shared: Arc::downgrade(&self.shared) }
+    }
+
+    /// The span in the unit of this manager's clock.
+    #[inline(always)]
+    pub(crate) fn measure(&self, span: Span) -> Result<Time, Error> {
+        self.home().clock().measure(span)
+    }
+
+    pub(crate) fn has_real_time(&self) -> bool {
+        self.home().clock().is_real()
+    }
+
+    pub(crate) fn set_traits(&self, id: ResourceId, traits: Traits) -> Result<(), Error> {
+        self.home().run(|table, now| table.set_traits(now, id, traits))
+    }
+
+    /// The resource has failed: leases on it are revoked at once.
+    pub(crate) fn fail(&self, resource: &str, reason: Reason, by: &str) -> Result<(), Error> {
+        self.home().run(|table, now| {
+            let id = table.resource_id(resource).ok_or(Error::UnknownResource)?;
+            table.fail(now, id, reason, by)
+        })
+    }
+
+    pub(crate) fn device_state(&self, resource: &str) -> Option<State> {
+        self.resource(resource).map(State::from)
+    }
+
+    /// Says how a resource is, if its state is what it was; whether it is.
+    pub(crate) fn set_health_if(
+        &self,
+        resource: &str,
+        before: State,
+        health: Health,
+    ) -> Result<bool, Error> {
+        self.home().run(|table, now| {
+            table.advance(now)?;
+            let id = table.resource_id(resource).ok_or(Error::UnknownResource)?;
+            if table.resource(resource).map(State::from) != Some(before) {
+                return Ok(false);
+            }
+            table.set_health(now, id, health).map(|()| true)
+        })
+    }
+
+    /// How many claims wait for resources of which this is true.
+    pub(crate) fn waiting_for(&self, is_one: impl Fn(ResourceId) -> bool) -> usize {
+        self.look(|table| table.waiting_for(is_one))
+    }
+
+    /// Tells what a lease holds, in the claim's order.
+    #[inline(always)]
+    pub(crate) fn each_resource_of(&self, id: LeaseId, each: impl FnMut(ResourceId)) {
+        self.home().peek(|table| table.each_resource_of(id, each));
+    }
+}

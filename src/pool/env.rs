@@ -1,0 +1,78 @@
+//! What a child needs in its environment to see the devices of a lease, and no others.
+
+use std::process::Command;
+
+use crate::inventory::{GpuDevice, Vendor};
+
+/// Changes to the environment of a child.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Env {
+    /// To be set.
+    pub set: Vec<(&'static str, String)>,
+    /// To be removed: they would hide more, or others.
+    pub remove: Vec<&'static str>,
+}
+
+impl Env {
+    /// Changes the environment of a command accordingly.
+    pub fn apply(&self, command: &mut Command) {
+        for name in &self.remove {
+            command.env_remove(name);
+        }
+        command.envs(self.set.iter().map(|(name, value)| (name, value)));
+    }
+
+    /// For these devices out of those of a pool.
+    pub(super) fn of<'a>(
+        leased: impl Iterator<Item = &'a GpuDevice> + Clone,
+        pool: &[GpuDevice],
+        by_uuid: bool,
+    ) -> Self {
+        let mut env = Env::default();
+        for vendor in [Vendor::Nvidia, Vendor::Amd, Vendor::Intel] {
+            // Devices of vendors that the pool has nothing of are not its business.
+            if pool.iter().any(|device| device.vendor == vendor) {
+                let devices = leased.clone().filter(|device| device.vendor == vendor);
+                env.add(vendor, devices.collect(), by_uuid);
+            }
+        }
+        env
+    }
+
+    fn add(&mut self, vendor: Vendor, devices: Vec<&GpuDevice>, by_uuid: bool) {
+        let uuids: Option<Vec<&str>> =
+            devices.iter().map(|device| device.uuid.as_deref()).collect();
+        let numbers = || list(devices.iter().map(|device| device.index.to_string()));
+        match vendor {
+            Vendor::Nvidia => {
+                // A part has no number that CUDA knows; many programs do not understand UUIDs where they need not.
+                let by_uuid = by_uuid || devices.iter().any(|device| device.mig.is_some());
+                let value = match uuids {
+                    Some(uuids) if by_uuid => list(uuids),
+                    _ => numbers(),
+                };
+                self.set.push(("CUDA_DEVICE_ORDER", "PCI_BUS_ID".to_owned()));
+                self.set.push(("CUDA_VISIBLE_DEVICES", value));
+            }
+            Vendor::Amd => {
+                // Its number differs between tools, its UUID does not. A second mask would be counted within the first.
+                let value = uuids.map_or_else(numbers, list);
+                self.set.push(("ROCR_VISIBLE_DEVICES", value));
+                self.remove.extend(["HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"]);
+            }
+            Vendor::Intel => self.set.push(("ZE_AFFINITY_MASK", numbers())),
+            Vendor::Other => {}
+        }
+    }
+}
+
+fn list(items: impl IntoIterator<Item = impl AsRef<str>>) -> String {
+    let mut text = String::new();
+    for item in items {
+        if !text.is_empty() {
+            text.push(',');
+        }
+        text.push_str(item.as_ref());
+    }
+    text
+}

@@ -1,0 +1,73 @@
+//! Why a pool gives no lease.
+
+use std::fmt;
+
+use crate::inventory::DeclaredError;
+use crate::manager::OpenError;
+use crate::table::Error;
+
+/// Why a pool could not be opened, or a claim was not granted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PoolError {
+    /// The claim names a device that the pool does not have, or that more than one device could be.
+    UnknownDevice {
+        /// What it was called.
+        name: String,
+        /// How many devices it could be.
+        matches: usize,
+    },
+    /// Fewer devices are as the claim wants them than it asks for. Waiting would not help.
+    TooFew {
+        /// How many it asks for.
+        wanted: u32,
+        /// How many are as it wants them.
+        fitting: u32,
+        /// How many there are.
+        capacity: u32,
+        /// What it wants of each, in words.
+        conditions: String,
+    },
+    /// The devices that somebody wrote down cannot be read.
+    Declaration(DeclaredError),
+    /// The home could not be opened.
+    Open(OpenError),
+    /// What the table says.
+    Lease(Error),
+}
+
+impl From<Error> for PoolError {
+    #[inline]
+    fn from(error: Error) -> Self {
+        PoolError::Lease(error)
+    }
+}
+
+impl From<DeclaredError> for PoolError {
+    fn from(error: DeclaredError) -> Self {
+        PoolError::Declaration(error)
+    }
+}
+
+impl fmt::Display for PoolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PoolError::UnknownDevice { name, matches: 0 } => write!(
+                f,
+                "the pool has no device {name:?}; name it by UUID, PCI address or vendor and number, as in nvidia:0"
+            ),
+            PoolError::UnknownDevice { name, matches } => {
+                write!(f, "{name:?} could be any of {matches} devices; write more of its name")
+            }
+            PoolError::TooFew { wanted, fitting, capacity, conditions } => write!(
+                f,
+                "the claim asks for {wanted}, but {fitting} of {capacity} devices fit{conditions}; waiting would not help"
+            ),
+            PoolError::Declaration(error) => error.fmt(f),
+            PoolError::Open(error) => error.fmt(f),
+            PoolError::Lease(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for PoolError {}

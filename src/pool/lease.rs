@@ -1,0 +1,118 @@
+//! Devices that a claim was granted.
+
+use super::{Env, GpuPool};
+use crate::inventory::{GpuDevice, Vendor};
+use crate::manager::Notice;
+use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Time};
+
+/// Devices, for as long as this lives: dropping it gives them back, and whoever is first in line has them before the drop returns.
+///
+/// It can be revoked before: look at [`state`](Self::state), or be told with [`on_change`](Self::on_change).
+#[derive(Debug)]
+#[must_use = "dropping a lease gives the devices back"]
+pub struct GpuLease {
+    pool: GpuPool,
+    id: LeaseId,
+    first: usize,
+    /// The places of all devices but the first.
+    others: Vec<usize>,
+    /// To be given back when this is dropped.
+    mine: bool,
+}
+
+impl GpuLease {
+    /// The lease of this id, which holds at least one device of this pool.
+    #[inline]
+    pub(super) fn of(pool: &GpuPool, id: LeaseId) -> Result<Self, Error> {
+        let (mut first, mut others) = (None, Vec::new());
+        pool.inner.manager.each_resource_of(id, |resource| match pool.inner.place(resource) {
+            Some(place) if first.is_none() => first = Some(place),
+            Some(place) => others.push(place),
+            None => {}
+        });
+        let first = first.ok_or(Error::UnknownLease)?;
+        Ok(GpuLease { pool: pool.clone(), id, first, others, mine: true })
+    }
+
+    /// Its id, which is also the fencing token.
+    pub fn id(&self) -> LeaseId {
+        self.id
+    }
+
+    /// The first device.
+    pub fn device(&self) -> &GpuDevice {
+        &self.pool.inner.devices[self.first]
+    }
+
+    /// All devices, in the order of the pool.
+    pub fn devices(&self) -> impl Iterator<Item = &GpuDevice> + Clone {
+        let places = std::iter::once(&self.first).chain(&self.others);
+        places.map(|&place| &self.pool.inner.devices[place])
+    }
+
+    /// The number of the first device among those of its vendor.
+    pub fn gpu_index(&self) -> u32 {
+        self.device().index
+    }
+
+    /// Who made the devices.
+    pub fn vendor(&self) -> Vendor {
+        self.device().vendor
+    }
+
+    /// Is it still held? Takes no lock.
+    #[inline]
+    pub fn state(&self) -> Option<LeaseState> {
+        self.pool.inner.manager.state(self.id)
+    }
+
+    /// Everything about it, if it is still remembered.
+    pub fn info(&self) -> Option<LeaseInfo> {
+        self.pool.inner.manager.lease(self.id)
+    }
+
+    /// Moves its end to now + its ttl; the new end.
+    pub fn renew(&self) -> Result<Time, Error> {
+        self.pool.inner.manager.renew(self.id)
+    }
+
+    /// Calls `callback` when it gets notice of its revocation, and when it is over; see [`LeaseManager::watch`](crate::LeaseManager::watch). For a file
+    /// descriptor, read [`LeaseManager::events`](crate::LeaseManager::events).
+    pub fn on_change(&self, callback: impl FnMut(&Notice) + Send + 'static) -> Result<(), Error> {
+        self.pool.inner.manager.watch(self.id, callback)
+    }
+
+    /// What a child needs in its environment to see these devices and no others. NVIDIA's by number, in the order of PCI addresses.
+    pub fn env(&self) -> Env {
+        Env::of(self.devices(), self.pool.devices(), false)
+    }
+
+    /// As [`Self::env`], with UUIDs where the devices have them.
+    pub fn env_by_uuid(&self) -> Env {
+        Env::of(self.devices(), self.pool.devices(), true)
+    }
+
+    /// Gives the devices back; an error if they were taken away before.
+    pub fn release(mut self) -> Result<(), Error> {
+        self.mine = false;
+        self.pool.inner.manager.release(self.id)
+    }
+
+    /// Goes on by its id alone: from now on nobody gives the devices back but [`LeaseManager::release`](crate::LeaseManager::release), and it is
+    /// no longer kept alive.
+    pub fn into_id(mut self) -> LeaseId {
+        self.mine = false;
+        self.pool.inner.keeper.forget(self.id);
+        self.id
+    }
+}
+
+impl Drop for GpuLease {
+    #[inline]
+    fn drop(&mut self) {
+        if self.mine {
+            // It may have ended already: then there is nothing to give back.
+            let _ = self.pool.inner.manager.release(self.id);
+        }
+    }
+}

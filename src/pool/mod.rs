@@ -1,0 +1,264 @@
+//! [`GpuPool`]: devices, claimed in order.
+
+mod claim;
+mod env;
+mod error;
+mod evidence;
+mod filter;
+mod keeper;
+mod lease;
+mod options;
+mod status;
+mod watcher;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub use claim::{GpuClaim, GpuClaiming};
+pub use env::Env;
+pub use error::PoolError;
+pub use evidence::Rules;
+pub use lease::GpuLease;
+pub use options::PoolOptions;
+pub use status::{DeviceStatus, GpuLeaseEntry};
+
+use crate::inventory::{Found, GpuDevice};
+use crate::manager::{LeaseManager, OpenError, Options};
+use crate::table::{Error, Health, Limits, ResourceId, Traits};
+use keeper::Keeper;
+use watcher::{Stop, Watched};
+
+/// Devices, claimed in order and given back by dropping the lease.
+///
+/// A pool is a view on the table of a [`LeaseManager`]: each device is a resource there, each claim a lease. Clones are the same pool.
+///
+/// ```
+/// use ternlease::{GpuDevice, GpuPool, Vendor};
+///
+/// let pool = GpuPool::new(&[GpuDevice::new(Vendor::Nvidia, 0, "A100")]);
+/// let lease = pool.claim().wait()?.expect("this pool has a device");
+/// assert_eq!(lease.gpu_index(), 0);
+/// assert!(pool.try_claim()?.is_none(), "it is taken");
+/// drop(lease);
+/// assert!(pool.try_claim()?.is_some());
+///
+/// // A machine without GPUs is no special case: nobody waits there, and everybody computes on the CPU.
+/// assert!(GpuPool::new(&[]).claim().wait()?.is_none());
+/// # Ok::<(), ternlease::PoolError>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct GpuPool {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    manager: LeaseManager,
+    /// In the order in which they were found, which is the order of preference.
+    devices: Vec<GpuDevice>,
+    /// Their names in the table, and their ids there.
+    keys: Vec<String>,
+    ids: Vec<ResourceId>,
+    /// Where a device is in the lists above, by its id.
+    places: Vec<u32>,
+    found: Found,
+    /// Names claims that have no holder's name.
+    claims: AtomicU64,
+    keeper: Keeper,
+    watched: Option<Arc<Watched>>,
+    /// Ends the threads that watch, when the pool goes.
+    _stop: Stop,
+}
+
+impl GpuPool {
+    /// A pool of these devices, in this process. There may be none: then every claim is answered with `None`, at once.
+    pub fn new(devices: &[GpuDevice]) -> Self {
+        let limits = Limits::default();
+        let resources = limits.resources.max(devices.len() as u32);
+        let manager = LeaseManager::with(Options::real().limits(Limits { resources, ..limits }));
+        Self::on(&manager, devices).unwrap_or_else(|error| {
+            unreachable!("a new table takes the devices that it was made for: {error}")
+        })
+    }
+
+    /// The devices of this machine, as far as this process may see them, in the home that the URL names: `process:` is a pool of its own in this
+    /// process.
+    ///
+    /// `TERNLEASE_DEVICES` in the environment names other devices: `fake:8`, `file:/etc/gpus`, `none`; see
+    /// [`Declared::from_spec`](crate::inventory::Declared::from_spec).
+    pub fn open(url: &str) -> Result<Self, PoolError> {
+        Self::open_with(url, PoolOptions::from_env()?)
+    }
+
+    /// As [`Self::open`], made to measure.
+    pub fn open_with(url: &str, options: PoolOptions) -> Result<Self, PoolError> {
+        let found = options.inventory.find();
+        let limits = Limits::default();
+        let resources = limits.resources.max(found.devices.len() as u32);
+        let table = Options::real().deadlocks(options.deadlocks);
+        let manager = LeaseManager::open_with(url, table.limits(Limits { resources, ..limits }))?;
+        Self::build(&manager, found, options)
+    }
+
+    /// A pool of these devices on the table of a manager, so that deadlocks through devices and named resources together are seen.
+    pub fn on(manager: &LeaseManager, devices: &[GpuDevice]) -> Result<Self, PoolError> {
+        let found = Found { devices: devices.to_vec(), ..Found::default() };
+        Self::build(manager, found, PoolOptions::default())
+    }
+
+    /// As [`Self::on`], with what an inventory finds.
+    pub fn on_with(manager: &LeaseManager, options: PoolOptions) -> Result<Self, PoolError> {
+        Self::build(manager, options.inventory.find(), options)
+    }
+
+    fn build(
+        manager: &LeaseManager,
+        mut found: Found,
+        options: PoolOptions,
+    ) -> Result<Self, PoolError> {
+        let PoolOptions { inventory, slots, check_use, poll, rules, .. } = options;
+        let devices = std::mem::take(&mut found.devices);
+        let keys = distinct_keys(&devices);
+        let islands = number_islands(&devices);
+        let watched = Watched::new(&devices, &keys, inventory, check_use, rules);
+        let mut ids = Vec::with_capacity(devices.len());
+        for (place, device) in devices.iter().enumerate() {
+            let memory = device.memory.unwrap_or(0);
+            let id = manager.declare(&keys[place], slots, memory)?;
+            let checked = watched.as_ref().is_some_and(|watched| watched.checks(place));
+            manager.set_traits(id, Traits { island: islands[place], checked })?;
+            if device.health != Health::Healthy {
+                manager.set_health(&keys[place], device.health)?;
+            }
+            ids.push(id);
+        }
+        let most = ids.iter().map(|id| id.0 as usize + 1).max().unwrap_or(0);
+        let mut places = vec![u32::MAX; most];
+        for (place, id) in ids.iter().enumerate() {
+            places[id.0 as usize] = place as u32;
+        }
+        let stop = match &watched {
+            Some(watched) => watcher::start(manager, watched, poll)?,
+            None => Stop::default(),
+        };
+        let inner = Inner {
+            manager: manager.clone(),
+            devices,
+            keys,
+            ids,
+            places,
+            found,
+            claims: AtomicU64::new(0),
+            keeper: Keeper::default(),
+            watched,
+            _stop: stop,
+        };
+        Ok(GpuPool { inner: Arc::new(inner) })
+    }
+
+    /// Begins a claim: one device, alone, for as long as the lease lives, unless told otherwise.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ternlease::{GpuPool, PoolOptions, inventory::Declared};
+    ///
+    /// let pool = GpuPool::open_with("process:", PoolOptions::of(Declared::fake(8)))?;
+    /// let lease = pool
+    ///     .claim()
+    ///     .holder("train-42")
+    ///     .devices(4)
+    ///     .min_memory(40_000)
+    ///     .wait_for(Duration::from_secs(60))?
+    ///     .expect("this pool has devices");
+    /// assert_eq!(lease.devices().count(), 4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[inline]
+    pub fn claim(&self) -> GpuClaim<'_> {
+        GpuClaim::new(self)
+    }
+
+    /// One device, if one is free now and nobody waits for it; `None` if not.
+    #[inline]
+    pub fn try_claim(&self) -> Result<Option<GpuLease>, PoolError> {
+        match self.claim().try_now() {
+            Err(PoolError::Lease(Error::Busy)) => Ok(None),
+            answer => answer,
+        }
+    }
+
+    /// How many devices there are.
+    pub fn capacity(&self) -> usize {
+        self.inner.devices.len()
+    }
+
+    /// How many claims wait for devices of this pool.
+    pub fn pending_claimers(&self) -> usize {
+        self.inner.manager.waiting_for(|id| self.inner.place(id).is_some())
+    }
+
+    /// The devices, in the order in which they were found.
+    pub fn devices(&self) -> &[GpuDevice] {
+        &self.inner.devices
+    }
+
+    /// What the inventory said beside the devices: which are hidden from this process, why there are none.
+    pub fn found(&self) -> &Found {
+        &self.inner.found
+    }
+
+    /// The manager on whose table this is a view: events, reasons, deadlocks, leases by their ids.
+    pub fn manager(&self) -> &LeaseManager {
+        &self.inner.manager
+    }
+}
+
+impl Inner {
+    /// Where a device of this pool is in its lists.
+    #[inline]
+    fn place(&self, id: ResourceId) -> Option<usize> {
+        let place = *self.places.get(id.0 as usize)?;
+        (place != u32::MAX).then_some(place as usize)
+    }
+
+    fn next_claim(&self) -> u64 {
+        self.claims.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+impl From<OpenError> for PoolError {
+    fn from(error: OpenError) -> Self {
+        PoolError::Open(error)
+    }
+}
+
+/// The names of devices in the table. Two that are called the same, which no inventory finds but anybody can write down, are told apart.
+fn distinct_keys(devices: &[GpuDevice]) -> Vec<String> {
+    let mut keys: Vec<String> = Vec::with_capacity(devices.len());
+    for device in devices {
+        let key = device.key();
+        let mut distinct = key.clone();
+        let mut n = 1;
+        while keys.contains(&distinct) {
+            n += 1;
+            distinct = format!("{key}#{n}");
+        }
+        keys.push(distinct);
+    }
+    keys
+}
+
+/// The islands of devices as the table numbers them: from 1, 0 for none. Those of different vendors differ.
+fn number_islands(devices: &[GpuDevice]) -> Vec<u32> {
+    let mut known = Vec::new();
+    let mut number = |device: &GpuDevice| {
+        let Some(island) = device.island else { return 0 };
+        let island = (device.vendor, island);
+        let at = known.iter().position(|other| *other == island).unwrap_or_else(|| {
+            known.push(island);
+            known.len() - 1
+        });
+        at as u32 + 1
+    };
+    devices.iter().map(&mut number).collect()
+}

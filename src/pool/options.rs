@@ -1,0 +1,92 @@
+//! How a pool is made.
+
+use std::time::Duration;
+
+use super::PoolError;
+use super::evidence::Rules;
+use crate::inventory::{Declared, Host, Inventory};
+use crate::table::DeadlockPolicy;
+
+/// How a pool is made.
+///
+/// ```
+/// use ternlease::{GpuPool, PoolOptions, inventory::Declared};
+///
+/// // Four jobs may share a device.
+/// let options = PoolOptions::of(Declared::fake(2)).slots(4);
+/// let pool = GpuPool::open_with("process:", options)?;
+/// let jobs: Vec<_> = (0..8).map(|_| pool.claim().slots(1).try_now()).collect::<Result<_, _>>()?;
+/// assert_eq!(jobs.len(), 8);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct PoolOptions {
+    pub(super) inventory: Box<dyn Inventory>,
+    pub(super) slots: u32,
+    pub(super) deadlocks: DeadlockPolicy,
+    pub(super) check_use: bool,
+    pub(super) poll: Duration,
+    pub(super) rules: Rules,
+}
+
+impl std::fmt::Debug for PoolOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PoolOptions").field("slots", &self.slots).finish_non_exhaustive()
+    }
+}
+
+/// Without devices, until an inventory is named.
+impl Default for PoolOptions {
+    fn default() -> Self {
+        Self::of(Declared::new(Vec::new()))
+    }
+}
+
+impl PoolOptions {
+    /// The devices that this inventory finds.
+    pub fn of(inventory: impl Inventory + 'static) -> Self {
+        PoolOptions {
+            inventory: Box::new(inventory),
+            slots: 1,
+            deadlocks: DeadlockPolicy::default(),
+            check_use: false,
+            poll: Duration::from_secs(1),
+            rules: Rules::default(),
+        }
+    }
+
+    /// The devices that `TERNLEASE_DEVICES` names, else those of this machine.
+    pub fn from_env() -> Result<Self, PoolError> {
+        match std::env::var("TERNLEASE_DEVICES") {
+            Ok(spec) => Ok(Self::of(Declared::from_spec(&spec)?)),
+            Err(_) => Ok(Self::of(Host::new())),
+        }
+    }
+
+    /// How many claims for one slot may share a device. One if not said.
+    pub fn slots(self, slots: u32) -> Self {
+        PoolOptions { slots, ..self }
+    }
+
+    /// What to do about deadlocks.
+    pub fn deadlocks(self, deadlocks: DeadlockPolicy) -> Self {
+        PoolOptions { deadlocks, ..self }
+    }
+
+    /// Hand out a device only after having seen that nobody uses it, and look again after each lease.
+    ///
+    /// For pools whose leases are used by other processes, which end with their leases. A process that keeps its CUDA context after a lease would
+    /// wait for itself: for pools within one process leave this off, as it is.
+    pub fn check_use(self, check_use: bool) -> Self {
+        PoolOptions { check_use, ..self }
+    }
+
+    /// How often to look at devices when nothing happens. A second if not said.
+    pub fn poll(self, poll: Duration) -> Self {
+        PoolOptions { poll, ..self }
+    }
+
+    /// What evidence means.
+    pub fn rules(self, rules: Rules) -> Self {
+        PoolOptions { rules, ..self }
+    }
+}

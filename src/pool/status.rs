@@ -1,0 +1,119 @@
+//! What can be said about the devices of a pool.
+
+use std::time::Duration;
+
+use super::GpuPool;
+use super::evidence::squatters;
+use crate::inventory::{GpuDevice, Process, Vendor};
+use crate::table::{Health, LeaseId, LeaseInfo, ResourceInfo};
+
+/// Who has a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GpuLeaseEntry {
+    /// Its number among the devices of its vendor.
+    pub gpu_index: u32,
+    /// Who made it.
+    pub vendor: Vendor,
+    /// What it is called.
+    pub name: String,
+    /// Has anybody a lease on it?
+    pub leased: bool,
+    /// The leases on it, oldest first.
+    pub leases: Vec<LeaseId>,
+    /// Their holders.
+    pub holders: Vec<String>,
+}
+
+/// How a device is, and who uses it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeviceStatus {
+    /// The device.
+    pub device: GpuDevice,
+    /// How it is now.
+    pub health: Health,
+    /// Why it is not healthy, in words.
+    pub trouble: Option<String>,
+    /// The leases on it, oldest first.
+    pub leases: Vec<LeaseInfo>,
+    /// Slots it has, and how many of them are taken.
+    pub slots: (u32, u32),
+    /// Memory that leases have taken, in MiB.
+    pub leased_memory: u32,
+    /// Memory that is in use, in MiB, where that can be seen.
+    pub memory_used: Option<u32>,
+    /// How busy it was lately, in percent, where that can be seen.
+    pub busy: Option<u8>,
+    /// Processes that compute on it although it has no lease.
+    pub squatters: Vec<Process>,
+    /// For how long it has been leased without being used.
+    pub idle_for: Option<Duration>,
+    /// How old what was seen is. `None`: nobody watches it.
+    pub seen: Option<Duration>,
+}
+
+impl GpuPool {
+    /// Who has which device, in the order of [`Self::devices`], all at one moment.
+    pub fn snapshot_leases(&self) -> Vec<GpuLeaseEntry> {
+        let entry = |(device, (_, leases)): (&GpuDevice, (_, Vec<LeaseInfo>))| GpuLeaseEntry {
+            gpu_index: device.index,
+            vendor: device.vendor,
+            name: device.name.clone(),
+            leased: !leases.is_empty(),
+            leases: leases.iter().map(|lease| lease.id).collect(),
+            holders: leases.into_iter().map(|lease| lease.holder).collect(),
+        };
+        self.devices().iter().zip(self.in_the_table()).map(entry).collect()
+    }
+
+    /// How the devices are, in the order of [`Self::devices`]. What is seen of them is as old as the answer says: nobody is asked now.
+    pub fn status(&self) -> Vec<DeviceStatus> {
+        let devices = self.devices().iter().zip(self.in_the_table()).enumerate();
+        devices
+            .map(|(place, (device, (resource, leases)))| {
+                self.status_of(place, device, resource, leases)
+            })
+            .collect()
+    }
+
+    fn status_of(
+        &self,
+        place: usize,
+        device: &GpuDevice,
+        resource: Option<ResourceInfo>,
+        leases: Vec<LeaseInfo>,
+    ) -> DeviceStatus {
+        let seen = self.inner.watched.as_ref().and_then(|watched| watched.seen(place));
+        let observation = seen.as_ref().and_then(|seen| seen.observation.as_ref());
+        let (health, slots, leased_memory) = match resource {
+            Some(info) => (info.health, (info.slots, info.used_slots), info.used_memory),
+            None => (device.health, (0, 0), 0),
+        };
+        let idle_since = seen.as_ref().and_then(|seen| seen.memory.idle_since);
+        let trouble = seen.as_ref().and_then(|seen| seen.trouble.clone());
+        DeviceStatus {
+            trouble: trouble
+                .or_else(|| device.trouble.clone())
+                .filter(|_| health != Health::Healthy),
+            device: device.clone(),
+            health,
+            slots,
+            leased_memory,
+            memory_used: observation.and_then(|seen| seen.memory_used),
+            busy: observation.and_then(|seen| seen.busy),
+            squatters: observation
+                .map_or_else(Vec::new, |seen| squatters(seen, !leases.is_empty())),
+            idle_for: idle_since.map(|since| since.elapsed()),
+            seen: seen.as_ref().map(|seen| seen.at.elapsed()),
+            leases,
+        }
+    }
+
+    /// What the table says about each device, all at one moment.
+    fn in_the_table(&self) -> Vec<(Option<ResourceInfo>, Vec<LeaseInfo>)> {
+        let keys = &self.inner.keys;
+        self.inner.manager.look(|table| {
+            let leases = |key| table.leases_on(key).into_iter().filter_map(|id| table.lease(id));
+            keys.iter().map(|key| (table.resource(key), leases(key).collect())).collect()
+        })
+    }
+}

@@ -1,0 +1,281 @@
+//! Watching the devices of a pool: one thread looks at them, when something was given back and from time to time, and one waits for faults that
+//! they report. Neither holds a lock while it asks an inventory.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+
+use super::evidence::{Judgement, Memory, Rules};
+use crate::home::thread;
+use crate::inventory::{GpuDevice, Inventory, Observation};
+use crate::manager::{EventReader, LeaseManager, State, WeakManager};
+use crate::table::{Error, Health, Reason, What};
+
+/// Who revokes leases on devices that failed.
+const WATCHER: &str = "device watch";
+
+/// How often to look at a device that is to become clean.
+const DRAIN_POLL: Duration = Duration::from_millis(50);
+
+/// How long to wait for faults at a time: so long may a thread outlive its pool.
+const FAULT_PATIENCE: Duration = Duration::from_millis(500);
+
+/// The devices of a pool, seen by an inventory that can watch them.
+pub(super) struct Watched {
+    inventory: Box<dyn Inventory>,
+    devices: Vec<GpuDevice>,
+    keys: Vec<String>,
+    /// Which are handed out only after having been seen unused.
+    checks: Vec<bool>,
+    rules: Rules,
+    seen: Mutex<Vec<Seen>>,
+}
+
+/// What is known of one device.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub memory: Memory,
+    pub observation: Option<Observation>,
+    pub trouble: Option<String>,
+    pub at: Instant,
+}
+
+impl std::fmt::Debug for Watched {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watched").field("keys", &self.keys).finish_non_exhaustive()
+    }
+}
+
+/// Ends the threads of a pool when it is dropped.
+#[derive(Debug, Default)]
+pub(super) struct Stop(Option<Arc<AtomicBool>>);
+
+impl Drop for Stop {
+    fn drop(&mut self) {
+        if let Some(stop) = &self.0 {
+            stop.store(true, Ordering::Release);
+        }
+    }
+}
+
+impl Watched {
+    /// Looks at the devices for the first time. `None` if this inventory has nothing to say about devices it found.
+    pub fn new(
+        devices: &[GpuDevice],
+        keys: &[String],
+        inventory: Box<dyn Inventory>,
+        check_use: bool,
+        rules: Rules,
+    ) -> Option<Arc<Self>> {
+        if devices.is_empty() || !inventory.watches() {
+            return None;
+        }
+        let at = Instant::now();
+        let observed = inventory.observe(devices);
+        // A device of whose use nothing can be seen would never be seen unused.
+        let told = |seen: &Observation| seen.memory_used.is_some() || seen.processes.is_some();
+        let checks =
+            observed.iter().map(|seen| check_use && seen.as_ref().is_some_and(told)).collect();
+        let seen = observed
+            .into_iter()
+            .map(|observation| Seen { memory: Memory::default(), observation, trouble: None, at })
+            .collect();
+        Some(Arc::new(Watched {
+            inventory,
+            devices: devices.to_vec(),
+            keys: keys.to_vec(),
+            checks,
+            rules,
+            seen: Mutex::new(seen),
+        }))
+    }
+
+    /// Is this device handed out only after having been seen unused?
+    pub fn checks(&self, place: usize) -> bool {
+        self.checks.get(place) == Some(&true)
+    }
+
+    /// What is known of a device.
+    pub fn seen(&self, place: usize) -> Option<Seen> {
+        self.seen.lock().get(place).cloned()
+    }
+
+    /// Looks at all devices and does what follows; is one of them on its way to be clean?
+    fn look(&self, manager: &LeaseManager) -> Result<bool, Error> {
+        let before = self.states(manager);
+        let observed = self.inventory.observe(&self.devices);
+        self.take_in(manager, &before, observed)
+    }
+
+    fn states(&self, manager: &LeaseManager) -> Vec<Option<State>> {
+        self.keys.iter().map(|key| manager.device_state(key)).collect()
+    }
+
+    /// What follows from what was seen when the devices were in these states.
+    fn take_in(
+        &self,
+        manager: &LeaseManager,
+        before: &[Option<State>],
+        observed: Vec<Option<Observation>>,
+    ) -> Result<bool, Error> {
+        let now = Instant::now();
+        let mut draining = false;
+        for (place, observation) in observed.into_iter().enumerate() {
+            let (Some(observation), Some(Some(state))) = (observation, before.get(place)) else {
+                continue;
+            };
+            let checks = self.checks(place);
+            let (judgement, reason) = {
+                let mut seen = self.seen.lock();
+                let Some(seen) = seen.get_mut(place) else { continue };
+                let moved = self.another_in_its_place(place, &observation);
+                let judged = match moved {
+                    Some(what) => (seen.memory.note_fault(&what, now), Reason::Reconfigured),
+                    None => {
+                        let judged =
+                            seen.memory.judge(&observation, state.leased, checks, &self.rules, now);
+                        (judged, Reason::DeviceFault)
+                    }
+                };
+                seen.observation = Some(observation);
+                seen.at = now;
+                judged
+            };
+            self.apply(manager, place, *state, &judgement, reason)?;
+            draining |= judgement.health == Health::Draining;
+        }
+        Ok(draining)
+    }
+
+    fn another_in_its_place(&self, place: usize, seen: &Observation) -> Option<String> {
+        let (before, now) = (self.devices[place].uuid.as_ref()?, seen.uuid.as_ref()?);
+        let text = || format!("{now} is where {before} was; open the pool again to use it");
+        (before != now).then(text)
+    }
+
+    /// Makes the table know how a device is, if it is still as it was when that was seen.
+    fn apply(
+        &self,
+        manager: &LeaseManager,
+        place: usize,
+        before: State,
+        judgement: &Judgement,
+        reason: Reason,
+    ) -> Result<(), Error> {
+        let key = &self.keys[place];
+        if judgement.fault {
+            manager.fail(key, reason, WATCHER)?;
+        } else {
+            let own =
+                before.cleaning || self.seen(place).is_some_and(|seen| seen.trouble.is_some());
+            // What somebody else said about it is theirs to take back.
+            if before.health != Health::Healthy && !own {
+                return Ok(());
+            }
+            if !manager.set_health_if(key, before, judgement.health)? {
+                return Ok(());
+            }
+        }
+        // Not locked before: the manager wakes whoever waited, and they may ask for the status.
+        if let Some(seen) = self.seen.lock().get_mut(place) {
+            seen.trouble = judgement.trouble.clone();
+        }
+        Ok(())
+    }
+
+    fn report(&self, manager: &LeaseManager, place: usize, what: &str) -> Result<(), Error> {
+        let judgement = match self.seen.lock().get_mut(place) {
+            Some(seen) => seen.memory.note_fault(what, Instant::now()),
+            None => return Ok(()),
+        };
+        let Some(state) = manager.device_state(&self.keys[place]) else { return Ok(()) };
+        self.apply(manager, place, state, &judgement, Reason::DeviceFault)
+    }
+
+    /// Looks at the devices whenever one was given back, and from time to time, until the pool or its manager is gone.
+    fn watch(
+        &self,
+        manager: WeakManager,
+        mut events: EventReader,
+        poll: Duration,
+        stop: &AtomicBool,
+    ) {
+        let mut draining = true;
+        let mut last = Instant::now();
+        loop {
+            let due = last + if draining { DRAIN_POLL.min(poll) } else { poll };
+            let left = due.saturating_duration_since(Instant::now());
+            if events.wait(Some(left)).is_err() || stop.load(Ordering::Acquire) {
+                return;
+            }
+            let missed = events.missed();
+            let mut given_back = false;
+            for event in events.by_ref() {
+                given_back |= matches!(event.what, What::Health { health: Health::Draining, .. });
+            }
+            // What was missed may have been just that.
+            given_back |= events.missed() != missed;
+            if !given_back && Instant::now() < due {
+                continue;
+            }
+            let Some(manager) = manager.upgrade() else { return };
+            match self.look(&manager) {
+                Ok(some) => draining = some,
+                Err(_) => return,
+            }
+            last = Instant::now();
+        }
+    }
+
+    /// Waits for faults, until the pool or its manager is gone.
+    fn await_faults(&self, manager: WeakManager, stop: &AtomicBool) {
+        while !stop.load(Ordering::Acquire) {
+            let began = Instant::now();
+            let faults = self.inventory.faults(&self.devices, FAULT_PATIENCE);
+            let Some(manager) = manager.upgrade() else { return };
+            for fault in &faults {
+                let done = match fault.device {
+                    Some(place) => self.report(&manager, place, &fault.what),
+                    // It did not say which: looking finds out.
+                    None => self.look(&manager).map(drop),
+                };
+                if done.is_err() {
+                    return;
+                }
+            }
+            drop(manager);
+            if faults.is_empty() {
+                // For inventories that have nothing to wait for.
+                std::thread::park_timeout(FAULT_PATIENCE.saturating_sub(began.elapsed()));
+            }
+        }
+    }
+}
+
+/// Takes in what was seen first, and starts the threads.
+pub(super) fn start(
+    manager: &LeaseManager,
+    watched: &Arc<Watched>,
+    poll: Duration,
+) -> Result<Stop, Error> {
+    let first = watched.seen.lock().iter().map(|seen| seen.observation.clone()).collect();
+    watched.take_in(manager, &watched.states(manager), first)?;
+    let flag = Arc::new(AtomicBool::new(false));
+    // From here on, whatever fails ends what was started.
+    let stop = Stop(Some(flag.clone()));
+    let (own, weak, events, until) =
+        (watched.clone(), manager.downgrade(), manager.events(u64::MAX), flag.clone());
+    spawn("tern-devices", move || own.watch(weak, events, poll, &until))?;
+    let (own, weak) = (watched.clone(), manager.downgrade());
+    spawn("tern-faults", move || own.await_faults(weak, &flag))?;
+    Ok(stop)
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
+    match thread::spawn(name, work) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Error::System(error.raw_os_error().unwrap_or(libc::EAGAIN))),
+    }
+}
