@@ -98,6 +98,13 @@ impl GpuLease {
         self.pool.inner.manager.release(self.id)
     }
 
+    /// As [`Self::into_id`], but it is kept alive while it is held and the pool lives.
+    #[cfg(feature = "capi")]
+    pub(crate) fn into_kept_id(mut self) -> LeaseId {
+        self.mine = false;
+        self.id
+    }
+
     /// Goes on by its id alone: from now on nobody gives the devices back but [`LeaseManager::release`](crate::LeaseManager::release), and it is
     /// no longer kept alive.
     pub fn into_id(mut self) -> LeaseId {

@@ -85,7 +85,7 @@ impl GpuPool {
     /// process.
     ///
     /// `TERNLEASE_DEVICES` in the environment names other devices: `fake:8`, `file:/etc/gpus`, `none`; see
-    /// [`Declared::from_spec`](crate::inventory::Declared::from_spec).
+    /// [`PoolOptions::from_spec`].
     pub fn open(url: &str) -> Result<Self, PoolError> {
         Self::open_with(url, PoolOptions::from_env()?)
     }

@@ -54,12 +54,19 @@ impl PoolOptions {
         }
     }
 
-    /// The devices that `TERNLEASE_DEVICES` names, else those of this machine.
-    pub fn from_env() -> Result<Self, PoolError> {
-        match std::env::var("TERNLEASE_DEVICES") {
-            Ok(spec) => Ok(Self::of(Declared::from_spec(&spec)?)),
-            Err(_) => Ok(Self::of(Host::new())),
+    /// The devices that this text names: `host` for those of this machine, or as
+    /// [`Declared::from_spec`] reads it: `fake:8`, `file:/etc/gpus`, `none`.
+    pub fn from_spec(spec: &str) -> Result<Self, PoolError> {
+        match spec {
+            "host" => Ok(Self::of(Host::new())),
+            declared => Ok(Self::of(Declared::from_spec(declared)?)),
         }
+    }
+
+    /// The devices that `TERNLEASE_DEVICES` names, as [`Self::from_spec`] reads it, else those of this machine.
+    pub fn from_env() -> Result<Self, PoolError> {
+        let spec = std::env::var("TERNLEASE_DEVICES");
+        Self::from_spec(spec.as_deref().unwrap_or("host"))
     }
 
     /// How many claims for one slot may share a device. One if not said.
