@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::sync::Arc;
 
-use ternlease::{ClaimBuilder, LeaseManager, Options, ResourceId};
+use ternlease::{ClaimBuilder, GpuDevice, GpuPool, LeaseManager, Options, ResourceId, Vendor};
 
 use crate::measure::{Sample, Unit, cpu, keep};
 use crate::pool_peer::{SlotPool, ready};
@@ -59,57 +59,57 @@ impl Devices {
 
 const BATCH: usize = 1_000;
 
-/// What is measured: `BATCH` times in a row, on our side and on the peer's.
-type Ours = fn(&Devices);
+/// So many devices, in islands of eight if they are to be linked.
+fn devices(n: u32, linked: bool) -> Vec<GpuDevice> {
+    let island = |index| linked.then_some(index / 8);
+    let device = |index| GpuDevice {
+        island: island(index),
+        ..GpuDevice::new(Vendor::Nvidia, index, "benchmark")
+    };
+    (0..n).map(device).collect()
+}
+
+/// With a clock that costs nothing to read, to tell what the clock makes of the figures.
+fn pool_by_ticks(devices: &[GpuDevice]) -> GpuPool {
+    let manager = LeaseManager::with(Options::ticks());
+    GpuPool::on(&manager, devices).expect("room for some devices")
+}
+
+/// What is measured, on our side and on the peer's.
+type Ours = fn(&GpuPool);
 type Peer = fn(&Arc<SlotPool>);
 
-fn try_claims(devices: &Devices) {
-    for _ in 0..BATCH {
-        black_box(devices).try_claim_and_release();
-    }
+fn try_claim(pool: &GpuPool) {
+    keep(black_box(pool).try_claim());
 }
 
-fn try_claims_by_name(devices: &Devices) {
-    let names = devices.names();
-    for _ in 0..BATCH {
-        black_box(devices).try_claim_and_release_by_name(black_box(&names));
-    }
+fn ready_claim(pool: &GpuPool) {
+    keep(ready(black_box(pool).claim().into_future()));
 }
 
-fn ready_claims(devices: &Devices) {
-    for _ in 0..BATCH {
-        let claimed = ready(black_box(devices).claim().into_future());
-        keep(claimed.and_then(|id| devices.manager.release(black_box(id))));
-    }
+fn try_claim_of_peer(pool: &Arc<SlotPool>) {
+    keep(black_box(pool).try_claim());
 }
 
-fn try_claims_of_peer(pool: &Arc<SlotPool>) {
-    for _ in 0..BATCH {
-        keep(black_box(pool).try_claim());
-    }
-}
-
-fn ready_claims_of_peer(pool: &Arc<SlotPool>) {
-    for _ in 0..BATCH {
-        keep(ready(black_box(pool).claim()));
-    }
+fn ready_claim_of_peer(pool: &Arc<SlotPool>) {
+    keep(ready(black_box(pool).claim()));
 }
 
 /// Name, devices, how many of them are busy all the time, and what is done.
-const LINES: [(&str, usize, usize, Ours, Peer); 5] = [
-    ("pool.try_claim+release", 8, 0, try_claims, try_claims_of_peer),
-    ("pool.try_claim+release_1device", 1, 0, try_claims, try_claims_of_peer),
-    ("pool.try_claim+release_15of16busy", 16, 15, try_claims, try_claims_of_peer),
-    ("pool.try_claim+release_by_name", 8, 0, try_claims_by_name, try_claims_of_peer),
-    ("pool.claim_ready+release", 8, 0, ready_claims, ready_claims_of_peer),
+const LINES: [(&str, u32, u32, Ours, Peer); 4] = [
+    ("pool.try_claim+release", 8, 0, try_claim, try_claim_of_peer),
+    ("pool.try_claim+release_1device", 1, 0, try_claim, try_claim_of_peer),
+    ("pool.try_claim+release_15of16busy", 16, 15, try_claim, try_claim_of_peer),
+    ("pool.claim_ready+release", 8, 0, ready_claim, ready_claim_of_peer),
 ];
 
 pub fn run(bench: &mut Bench) {
-    for (name, devices, busy, ours, peer) in LINES {
+    for (name, n, busy, ours, peer) in LINES {
         if bench.wants(name) {
-            let sample = compare(bench, &Devices::real(devices), busy, ours, peer);
+            let devices = devices(n, false);
+            let sample = compare(bench, &GpuPool::new(&devices), busy, ours, peer);
             bench.line(name, sample);
-            let ticks = compare(bench, &Devices::ticks(devices), busy, ours, peer);
+            let ticks = compare(bench, &pool_by_ticks(&devices), busy, ours, peer);
             let text = format!(
                 "counting ticks instead of reading the clock: ours={} ratio={:.2}",
                 figure(ticks.ours, Unit::Nanoseconds),
@@ -118,15 +118,47 @@ pub fn run(bench: &mut Bench) {
             bench.note(name, &text);
         }
     }
+    by_name(bench);
+    four_of_64(bench);
 }
 
-fn compare(bench: &Bench, devices: &Devices, busy: usize, ours: Ours, peer: Peer) -> Sample {
-    let pool = SlotPool::new(devices.ids.len());
-    for _ in 0..busy {
-        devices.claim().try_now().expect("there are more devices than busy ones");
+/// A claim on a manager that names its candidates.
+fn by_name(bench: &mut Bench) {
+    let name = "pool.manager_claim+release_by_name";
+    if !bench.wants(name) {
+        return;
     }
-    let _taken: Vec<_> = (0..busy).map(|_| pool.try_claim()).collect();
+    let (devices, pool) = (Devices::real(8), SlotPool::new(8));
+    let names = devices.names();
+    let ours = || black_box(&devices).try_claim_and_release_by_name(black_box(&names));
+    let sample = in_turns(bench, ours, || try_claim_of_peer(&pool));
+    bench.line(name, sample);
+}
+
+/// Four linked devices of 64, all or nothing. The peer knows neither: it takes four, one after the other.
+fn four_of_64(bench: &mut Bench) {
+    let name = "pool.claim_4of64_linked";
+    if !bench.wants(name) {
+        return;
+    }
+    let (ours, peer) = (GpuPool::new(&devices(64, true)), SlotPool::new(64));
+    let sample = in_turns(
+        bench,
+        || keep(black_box(&ours).claim().devices(4).try_now()),
+        || keep([(); 4].map(|()| black_box(&peer).try_claim())),
+    );
+    bench.line(name, sample);
+}
+
+fn compare(bench: &Bench, pool: &GpuPool, busy: u32, ours: Ours, peer: Peer) -> Sample {
+    let slots = SlotPool::new(pool.capacity());
+    let _busy: Vec<_> = (0..busy).map(|_| (pool.try_claim(), slots.try_claim())).collect();
+    in_turns(bench, || ours(pool), || peer(&slots))
+}
+
+fn in_turns(bench: &Bench, ours: impl Fn(), peer: impl Fn()) -> Sample {
+    let batch = |work: &dyn Fn()| (0..BATCH).for_each(|_| work());
     // A manager in use remembers as many ended leases as it may.
-    (0..3).for_each(|_| ours(devices));
-    bench.budget().compare(|| cpu(BATCH, || ours(devices)), || cpu(BATCH, || peer(&pool)))
+    (0..3).for_each(|_| batch(&ours));
+    bench.budget().compare(|| cpu(BATCH, || batch(&ours)), || cpu(BATCH, || batch(&peer)))
 }

@@ -185,11 +185,13 @@ impl<'a> GpuClaim<'a> {
             return Ok(Asked::NoDevices);
         }
         let filtered;
-        let candidates = if self.filter.is_empty() && self.count == 1 {
-            &inner.ids
-        } else {
-            filtered = inner.candidates(&self.filter, self.count)?;
-            &filtered
+        let candidates = match self.count {
+            1 if self.filter.is_empty() => &inner.ids,
+            n if self.filter.is_empty() && n as usize <= inner.team.len() => &inner.team,
+            n => {
+                filtered = inner.candidates(&self.filter, n)?;
+                &filtered
+            }
         };
         let mut buffer = [0; 32];
         let holder = match self.holder {

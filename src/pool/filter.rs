@@ -70,7 +70,7 @@ impl Inner {
         };
         places.retain(|&place| filter.accepts(&self.devices[place]));
         if count > 1 && filter.named.is_empty() {
-            self.keep_one_vendor(&mut places);
+            keep_one_vendor(&self.devices, &mut places);
         }
         if (places.len() as u32) < count {
             return Err(PoolError::TooFew {
@@ -81,15 +81,6 @@ impl Inner {
             });
         }
         Ok(places.into_iter().map(|place| self.ids[place]).collect())
-    }
-
-    /// A program uses devices of one vendor: those of whom there are most, of the first if there are as many of several.
-    fn keep_one_vendor(&self, places: &mut Vec<usize>) {
-        let vendor = |place: &usize| self.devices[*place].vendor;
-        let count = |of: Vendor| places.iter().filter(|place| vendor(place) == of).count();
-        // Of equals the last is taken, hence the reversal.
-        let most = places.iter().rev().map(vendor).max_by_key(|&of| count(of));
-        places.retain(|place| Some(vendor(place)) == most);
     }
 
     /// The device of this name: its UUID or the beginning of it, its PCI address, its name in the table, or its number if only one has it.
@@ -116,6 +107,17 @@ impl Inner {
             _ => Err(PoolError::UnknownDevice { name: name.to_owned(), matches: found.len() }),
         }
     }
+}
+
+/// A program uses devices of one vendor: those of whom there are most, of the first if there are as many of several.
+pub(super) fn keep_one_vendor(devices: &[GpuDevice], places: &mut Vec<usize>) {
+    let vendor = |place: &usize| devices[*place].vendor;
+    let count = |of: Vendor| places.iter().filter(|place| vendor(place) == of).count();
+    let mut vendors: Vec<Vendor> = places.iter().map(vendor).collect();
+    vendors.dedup();
+    // Of equals the last is taken, hence the reversal.
+    let most = vendors.into_iter().rev().max_by_key(|&of| count(of));
+    places.retain(|place| Some(vendor(place)) == most);
 }
 
 /// `GPU-` and a digit at least: less is no name.

@@ -59,6 +59,8 @@ struct Inner {
     /// Their names in the table, and their ids there.
     keys: Vec<String>,
     ids: Vec<ResourceId>,
+    /// Those that a claim for several gets if it has no wishes: all of one vendor.
+    team: Vec<ResourceId>,
     /// Where a device is in the lists above, by its id.
     places: Vec<u32>,
     found: Found,
@@ -137,6 +139,9 @@ impl GpuPool {
         for (place, id) in ids.iter().enumerate() {
             places[id.0 as usize] = place as u32;
         }
+        let mut team: Vec<usize> = (0..devices.len()).collect();
+        filter::keep_one_vendor(&devices, &mut team);
+        let team = team.into_iter().map(|place| ids[place]).collect();
         let stop = match &watched {
             Some(watched) => watcher::start(manager, watched, poll)?,
             None => Stop::default(),
@@ -146,6 +151,7 @@ impl GpuPool {
             devices,
             keys,
             ids,
+            team,
             places,
             found,
             claims: AtomicU64::new(0),
