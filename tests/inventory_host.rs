@@ -23,12 +23,13 @@ fn cuda_mask(value: &str) -> Masks {
 struct Source {
     devices: Vec<GpuDevice>,
     faults: Vec<Fault>,
+    watches: bool,
     asked: Arc<AtomicUsize>,
 }
 
 impl Source {
     fn new(devices: Vec<GpuDevice>, faults: Vec<Fault>) -> Self {
-        Source { devices, faults, asked: Arc::default() }
+        Source { devices, faults, watches: true, asked: Arc::default() }
     }
 }
 
@@ -51,11 +52,12 @@ impl Inventory for Source {
     }
 
     fn faults(&self, _: &[GpuDevice], _: Duration) -> Vec<Fault> {
+        assert!(self.watches, "it has nothing to tell, and would only wait");
         self.faults.clone()
     }
 
     fn watches(&self) -> bool {
-        true
+        self.watches
     }
 }
 
@@ -95,7 +97,9 @@ fn a_host_asks_the_source_that_found_a_device() {
 fn a_host_tells_faults_of_the_right_devices() {
     let nvidia = || devices(Vendor::Nvidia, 2);
     let host = |faults| {
+        let silent = Source { watches: false, ..Source::new(devices(Vendor::Other, 1), vec![]) };
         let sources: Vec<Box<dyn Inventory>> = vec![
+            Box::new(silent),
             Box::new(Source::new(devices(Vendor::Amd, 1), vec![])),
             Box::new(Source::new(nvidia(), faults)),
         ];
@@ -103,8 +107,8 @@ fn a_host_tells_faults_of_the_right_devices() {
         let found = host.find().devices;
         host.faults(&found, MINUTE)
     };
-    assert_eq!(host(vec![fault(Some(1))]), [fault(Some(2))]);
-    assert_eq!(host(vec![fault(None)]), [fault(Some(1)), fault(Some(2))], "not of AMD's");
+    assert_eq!(host(vec![fault(Some(1))]), [fault(Some(3))]);
+    assert_eq!(host(vec![fault(None)]), [fault(Some(2)), fault(Some(3))], "not of AMD's");
     assert_eq!(host(vec![fault(Some(7))]), [], "of a device that was not asked about");
 }
 

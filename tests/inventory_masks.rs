@@ -147,7 +147,9 @@ fn numbers_of_different_models_are_ambiguous_unless_in_pci_order() {
 fn a_container_only_narrows() {
     let container = |value| left(Vendor::Nvidia, "NVIDIA_VISIBLE_DEVICES", value);
     for all in ["all", "void", ""] {
-        assert_eq!(container(all), [0, 1, 2, 3], "{all:?}");
+        let found = apply(&[("NVIDIA_VISIBLE_DEVICES", all)], devices(Vendor::Nvidia, 4));
+        assert_eq!(indices(&found), [0, 1, 2, 3], "{all:?}");
+        assert!(found.warnings.is_empty(), "{:?}", found.warnings);
     }
     assert_eq!(container("none"), [0; 0]);
     assert_eq!(container("3,1,3"), [1, 3], "a set has no order");

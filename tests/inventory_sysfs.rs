@@ -118,7 +118,9 @@ fn machine(name: &str) -> Tree {
     fs::write(platform.join("uevent"), "DRIVER=panfrost\n").unwrap();
     fs::create_dir_all(tree.0.join("class/drm/renderD134")).unwrap();
     symlink(&platform, tree.0.join("class/drm/renderD134/device")).unwrap();
-    tree.card("0000:0a:00.0", AMD);
+    let display = tree.card("0000:0a:00.0", AMD);
+    fs::create_dir_all(tree.0.join("class/drm/card1")).unwrap();
+    symlink(&display.directory, tree.0.join("class/drm/card1/device")).unwrap();
     tree
 }
 
@@ -208,7 +210,7 @@ fn what_makes_no_sense_is_unknown() {
     let tree = Tree::new("nonsense");
     let card = tree.node(tree.card("0000:03:00.0", AMD), 128);
     card.file("numa_node", "north").file("mem_info_vram_total", "lots");
-    card.file("mem_info_vram_used", "-1").file("gpu_busy_percent", "65535");
+    card.file("mem_info_vram_used", "-1").file("gpu_busy_percent", "200");
     card.file("unique_id", "0").file("product_name", "").file("device", "?");
     card.file("power/runtime_status", "\0");
     // The address is known from the link, too.

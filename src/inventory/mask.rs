@@ -244,9 +244,7 @@ fn named(candidates: &[Candidate], entry: &str) -> Vec<usize> {
         Kind::Part if begins(entry, "MIG-GPU-") => {
             only(candidates, entry, |device| device.mig.as_ref().map(old_name))
         }
-        Kind::Part => {
-            only(candidates, entry, |device| device.mig.as_ref().and(device.uuid.clone()))
-        }
+        Kind::Part => only(candidates, entry, |device| device.uuid.clone()),
         Kind::Other => Vec::new(),
     }
 }
