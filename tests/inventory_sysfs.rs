@@ -115,7 +115,7 @@ fn machine(name: &str) -> Tree {
     // Not all that computes is a PCI device, and not all that is a display device computes.
     let platform = tree.0.join("devices/platform/gpu");
     fs::create_dir_all(&platform).unwrap();
-    fs::write(platform.join("uevent"), "DRIVER=panfrost\n").unwrap();
+    fs::write(platform.join("vendor"), "0x1002\n").unwrap();
     fs::create_dir_all(tree.0.join("class/drm/renderD134")).unwrap();
     symlink(&platform, tree.0.join("class/drm/renderD134/device")).unwrap();
     let display = tree.card("0000:0a:00.0", AMD);
