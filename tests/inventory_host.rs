@@ -108,7 +108,7 @@ fn a_host_tells_faults_of_the_right_devices() {
         host.faults(&found, MINUTE)
     };
     assert_eq!(host(vec![fault(Some(1))]), [fault(Some(3))]);
-    assert_eq!(host(vec![fault(None)]), [fault(Some(2)), fault(Some(3))], "not of AMD's");
+    assert_eq!(host(vec![fault(None)]), [fault(None)], "one fault does not condemn all devices");
     assert_eq!(host(vec![fault(Some(7))]), [], "of a device that was not asked about");
 }
 
@@ -139,4 +139,21 @@ fn a_host_says_that_all_are_hidden() {
     assert_eq!(found.absences[0].to_string(), "masks: a mask hides all there are");
     assert_eq!(found.hidden.len(), 2);
     assert_eq!(found.hidden[0].mask, "CUDA_VISIBLE_DEVICES=");
+}
+
+#[test]
+fn graphics_that_are_a_part_of_the_processor_are_hidden() {
+    let at = |pci: &str, vendor, index| GpuDevice {
+        pci: pci.parse().ok(),
+        ..GpuDevice::new(vendor, index, "device")
+    };
+    let part = at("0000:00:02.0", Vendor::Intel, 0);
+    let card = at("0000:03:00.0", Vendor::Intel, 1);
+    let other = at("0000:00:05.0", Vendor::Amd, 0);
+    let source = Source::new(vec![part.clone(), card.clone(), other.clone()], vec![]);
+    let found = Host::with(vec![Box::new(source)], Masks::none()).find();
+    assert_eq!(found.devices, [card, other]);
+    assert_eq!(found.hidden.len(), 1);
+    assert_eq!(found.hidden[0].device, part);
+    assert_eq!(found.hidden[0].mask, "integrated graphics");
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::{Fault, Found, GpuDevice, Inventory, Masks, Observation, Sysfs};
+use super::{Fault, Found, GpuDevice, Hidden, Inventory, Masks, Observation, Sysfs, Vendor};
 
 /// The devices of this machine that a program may use.
 ///
@@ -66,6 +66,14 @@ impl Host {
     }
 }
 
+/// Why graphics that are a part of the processor are left out: nobody who claims a GPU means them. Whoever does can declare them.
+const INTEGRATED: &str = "integrated graphics";
+
+/// Intel's sit on the processor's own bus, and cards never do.
+fn is_integrated(device: &GpuDevice) -> bool {
+    device.vendor == Vendor::Intel && device.pci.is_some_and(|pci| pci.domain == 0 && pci.bus == 0)
+}
+
 /// The devices of one source among all.
 struct Share<'a> {
     source: &'a dyn Inventory,
@@ -75,12 +83,11 @@ struct Share<'a> {
 }
 
 impl Share<'_> {
-    /// A fault as it is to be told of all devices: if it may be of any, it is of any of this source.
-    fn translate(&self, fault: &Fault) -> Vec<Fault> {
-        let tell = |&at: &usize| Fault { device: Some(at), ..fault.clone() };
+    /// A fault as it is to be told of all devices. One that is of no device in particular stays so: whoever looks will see which.
+    fn translate(&self, fault: Fault) -> Option<Fault> {
         match fault.device {
-            Some(of_source) => self.places.get(of_source).map(tell).into_iter().collect(),
-            None => self.places.iter().map(tell).collect(),
+            None => Some(fault),
+            Some(at) => Some(Fault { device: Some(*self.places.get(at)?), ..fault }),
         }
     }
 }
@@ -92,7 +99,12 @@ impl Inventory for Host {
         for (number, source) in self.sources.iter().enumerate() {
             let found = source.find();
             for device in found.devices {
-                if *finders.entry(device.key()).or_insert(number) == number {
+                if *finders.entry(device.key()).or_insert(number) != number {
+                    continue;
+                }
+                if is_integrated(&device) {
+                    all.hidden.push(Hidden { device, mask: INTEGRATED.to_owned() });
+                } else {
                     all.devices.push(device);
                 }
             }
@@ -127,7 +139,7 @@ impl Inventory for Host {
         for share in &shares {
             let faults = share.source.faults(&share.devices, part);
             if !faults.is_empty() {
-                return faults.iter().flat_map(|fault| share.translate(fault)).collect();
+                return faults.into_iter().filter_map(|fault| share.translate(fault)).collect();
             }
         }
         Vec::new()

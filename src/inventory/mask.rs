@@ -7,7 +7,7 @@ use super::{Absence, Found, GpuDevice, Mig, Vendor, Why};
 pub struct Hidden {
     /// The device.
     pub device: GpuDevice,
-    /// The variable and its value: `CUDA_VISIBLE_DEVICES=0,1`.
+    /// The variable and its value, as in `CUDA_VISIBLE_DEVICES=0,1`, or that it is a part of the processor.
     pub mask: String,
 }
 
