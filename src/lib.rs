@@ -16,6 +16,7 @@
 //!
 //! * [`LeaseManager`] has leases on named resources: claims of some of many, waiting in line, priorities,
 //!   revocation with reason and notice, deadlock detection, and a history of events.
+//! * [`GpuPool`] has leases on the GPUs of a machine: found, claimed in order, watched.
 //! * [`table`] is the pure state machine behind it; `docs/rules.md` says exactly what it decides.
 #![deny(unsafe_code)]
 
@@ -55,6 +56,8 @@ mod pages {
     mod concepts {}
     #[doc = include_str!("../docs/revocation.md")]
     mod revocation {}
+    #[doc = include_str!("../docs/pool.md")]
+    mod pool {}
     #[doc = include_str!("../docs/deadlocks.md")]
     mod deadlocks {}
     #[doc = include_str!("../docs/inventory.md")]
