@@ -5,11 +5,10 @@
 
 use std::sync::Arc;
 
-use ternlease::LeaseManager;
+use ternlease::{GpuClaim, GpuDevice, GpuLease, GpuPool, Vendor};
 use tokio::runtime::Runtime;
 
 use crate::measure::{on_threads, wall_now};
-use crate::pool::Devices;
 use crate::pool_peer::{SlotLease, SlotPool, block_on};
 use crate::report::Bench;
 
@@ -23,58 +22,52 @@ trait Slot: Clone + Send + Sync + 'static {
     fn give(&self, held: Self::Held);
     fn waiting(&self) -> usize;
     /// Claims and releases so many times, as a thread.
-    fn in_thread(&self, waiter: usize, claims: usize);
+    fn in_thread(&self, claims: usize);
     /// The same as a task.
-    fn into_task(self, waiter: usize, claims: usize) -> impl Future<Output = ()> + Send + 'static;
+    fn into_task(self, claims: usize) -> impl Future<Output = ()> + Send + 'static;
 }
 
 #[derive(Clone)]
 struct Ours {
-    manager: LeaseManager,
-    /// All waiters are one worker, as the threads of a service would be: it holds and waits at the same time.
+    pool: GpuPool,
+    /// All waiters are one worker: it holds and waits at the same time.
     one_holder: bool,
 }
 
 impl Ours {
     fn new(one_holder: bool) -> Ours {
-        Ours { manager: Devices::real(1).manager, one_holder }
+        Ours { pool: GpuPool::new(&[GpuDevice::new(Vendor::Nvidia, 0, "")]), one_holder }
     }
 
-    fn holder(&self, waiter: usize) -> String {
-        format!("worker{}", if self.one_holder { 0 } else { waiter })
+    fn claim(&self) -> GpuClaim<'_> {
+        if self.one_holder { self.pool.claim().holder("worker") } else { self.pool.claim() }
     }
 }
 
-const SLOT: &[&str] = &["gpu0"];
-
 impl Slot for Ours {
-    type Held = ternlease::LeaseId;
+    type Held = Option<GpuLease>;
 
     fn take(&self) -> Self::Held {
-        self.manager.claim("first").of(SLOT).try_now().expect("nobody has it")
+        self.pool.try_claim().expect("nobody has it")
     }
 
     fn give(&self, held: Self::Held) {
-        self.manager.release(held).expect("it is held");
+        drop(held);
     }
 
     fn waiting(&self) -> usize {
-        self.manager.pending_claimers()
+        self.pool.pending_claimers()
     }
 
-    fn in_thread(&self, waiter: usize, claims: usize) {
-        let holder = self.holder(waiter);
+    fn in_thread(&self, claims: usize) {
         for _ in 0..claims {
-            let claim = self.manager.claim(&holder).of(SLOT);
-            self.give(claim.wait().expect("waiting has no end"));
+            drop(self.claim().wait().expect("waiting has no end"));
         }
     }
 
-    async fn into_task(self, waiter: usize, claims: usize) {
-        let holder = self.holder(waiter);
+    async fn into_task(self, claims: usize) {
         for _ in 0..claims {
-            let claim = self.manager.claim(&holder).of(SLOT);
-            self.give(claim.await.expect("waiting has no end"));
+            drop(self.claim().await.expect("waiting has no end"));
         }
     }
 }
@@ -94,13 +87,13 @@ impl Slot for Arc<SlotPool> {
         self.pending()
     }
 
-    fn in_thread(&self, _: usize, claims: usize) {
+    fn in_thread(&self, claims: usize) {
         for _ in 0..claims {
             drop(block_on(self.claim()));
         }
     }
 
-    async fn into_task(self, _: usize, claims: usize) {
+    async fn into_task(self, claims: usize) {
         for _ in 0..claims {
             drop(self.claim().await);
         }
@@ -152,12 +145,12 @@ fn until_all_wait(slot: &impl Slot) {
 fn threads<S: Slot>(slot: &S, claims: usize, in_line: bool) -> f64 {
     let all = (WAITERS * claims) as f64;
     if !in_line {
-        return on_threads(WAITERS, |waiter| slot.in_thread(waiter, claims)) / all;
+        return on_threads(WAITERS, |_| slot.in_thread(claims)) / all;
     }
     let held = slot.take();
     let start = std::thread::scope(|scope| {
-        for waiter in 0..WAITERS {
-            scope.spawn(move || slot.in_thread(waiter, claims));
+        for _ in 0..WAITERS {
+            scope.spawn(move || slot.in_thread(claims));
         }
         until_all_wait(slot);
         let start = wall_now();
@@ -171,7 +164,7 @@ fn threads<S: Slot>(slot: &S, claims: usize, in_line: bool) -> f64 {
 fn tasks<S: Slot>(runtime: &Runtime, slot: &S, claims: usize, in_line: bool) -> f64 {
     let held = in_line.then(|| slot.take());
     let mut start = wall_now();
-    let spawn = |waiter| runtime.spawn(slot.clone().into_task(waiter, claims));
+    let spawn = |_| runtime.spawn(slot.clone().into_task(claims));
     let running: Vec<_> = (0..WAITERS).map(spawn).collect();
     if let Some(held) = held {
         until_all_wait(slot);
