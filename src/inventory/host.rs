@@ -40,7 +40,12 @@ impl Host {
             // What is not text names no device, so that it hides what follows. It must not count as unset.
             std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
         };
-        Self::with(vec![Box::new(Sysfs::default())], Masks::from_env(&variable))
+        let sources: Vec<Box<dyn Inventory>> = vec![
+            #[cfg(feature = "nvml")]
+            Box::new(super::Nvml::default()),
+            Box::new(Sysfs::default()),
+        ];
+        Self::with(sources, Masks::from_env(&variable))
     }
 
     /// The devices of these sources. What several of them find is the first one's.

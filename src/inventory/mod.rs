@@ -1,13 +1,18 @@
 //! Which devices exist, and how they are.
 //!
-//! An [`Inventory`] tells; it decides nothing.
+//! An [`Inventory`] tells; it decides nothing. `Nvml` asks NVIDIA's library, [`Sysfs`] reads what the Linux kernel says about AMD's and
+//! Intel's devices, and [`Declared`] is what somebody wrote down. [`Host`] is all that this machine has, as far as this process may use it.
 
 mod absence;
 mod declared;
 mod device;
 mod host;
 mod mask;
+#[cfg(feature = "nvml")]
+mod nvml;
 mod observation;
+#[cfg(feature = "nvml")]
+mod people;
 mod process;
 mod sysfs;
 
@@ -16,6 +21,8 @@ pub use declared::{Declared, DeclaredError, ParseError};
 pub use device::{GpuDevice, Mig, PciAddress, Vendor};
 pub use host::Host;
 pub use mask::{Hidden, Masks};
+#[cfg(feature = "nvml")]
+pub use nvml::{Nvml, NvmlOptions};
 pub use observation::{Fault, Observation};
 pub use process::{Process, ProcessKind};
 pub use sysfs::Sysfs;
