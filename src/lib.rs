@@ -35,6 +35,8 @@ pub mod table;
 mod zeroed;
 
 pub use inventory::{GpuDevice, Inventory, PciAddress, Vendor};
+#[cfg(feature = "nvml")]
+pub use inventory::{Nvml, NvmlOptions};
 pub use manager::{
     ClaimBuilder, EventReader, LeaseManager, Notice, OpenError, Options, Span, Ticket, TimeKind,
 };

@@ -234,6 +234,23 @@ fn a_device_that_nothing_identifies_is_missing_in_words() {
 }
 
 #[test]
+fn a_device_that_others_may_use_is_not_said_to_have_failed() {
+    let places = Places::new();
+    for pci in ["0000:01:00.0", "0000:02:00.0"] {
+        places.say(pci, "vendor", "0x10de");
+        places.say(pci, "class", "0x030000");
+    }
+    let fake = Fake::with(
+        "device pci=00000000:01:00.0\ndevice pci=00000000:02:00.0\n\
+         fail GetHandleByIndex 0 NO_PERMISSION\n",
+    );
+    let nvml = Nvml::new(NvmlOptions { sysfs: places.root(), ..options(&fake) });
+    let found = nvml.find().devices;
+    assert_eq!((found[0].health, found[1].health), (Health::Draining, Health::Healthy));
+    assert!(found[0].trouble.as_ref().unwrap().contains("permission"), "{:?}", found[0]);
+}
+
+#[test]
 fn a_device_that_is_lost_while_it_is_asked_is_listed_as_failed() {
     let fake =
         Fake::with("device uuid=GPU-a\ndevice uuid=GPU-b\nfail GetMemoryInfo 1 GPU_IS_LOST\n");
@@ -278,4 +295,14 @@ fn parts_that_cannot_be_reached_are_left_out() {
     assert_eq!((found.len(), found[0].health), (1, Health::Draining));
     fake.script(&format!("{script}fail GetMigDeviceHandleByIndex GPU_IS_LOST\n"));
     assert_eq!(devices(&fake)[0].health, Health::Failed);
+}
+
+#[test]
+fn devices_of_others_are_none_of_its_business() {
+    let fake = Fake::with("device\n");
+    let others = [GpuDevice::new(Vendor::Amd, 0, "x"), GpuDevice::new(Vendor::Nvidia, 7, "y")];
+    let nvml = Nvml::new(options(&fake));
+    assert_eq!(nvml.observe(&others), [None, None]);
+    assert_eq!(nvml.faults(&others, std::time::Duration::ZERO), []);
+    assert_eq!(fake.calls(), [""; 0]);
 }

@@ -15,7 +15,7 @@ use asking::{hasty, look, options, patient, until};
 use fake::{Fake, PATIENCE};
 use places::Places;
 use ternlease::inventory::{Nvml, NvmlOptions, Observation, Process, ProcessKind, Why};
-use ternlease::{GpuDevice, Health, Inventory, Vendor};
+use ternlease::{Health, Inventory};
 
 /// The first device, found and looked at.
 fn first(fake: &Fake) -> Observation {
@@ -339,16 +339,6 @@ fn a_sleeping_device_is_not_woken() {
     places.say("0000:01:00.0", "power/runtime_status", "active");
     look(&nvml, &found.devices);
     assert!(touched() > before);
-}
-
-#[test]
-fn devices_of_others_are_none_of_its_business() {
-    let fake = Fake::with("device\n");
-    let others = [GpuDevice::new(Vendor::Amd, 0, "x"), GpuDevice::new(Vendor::Nvidia, 7, "y")];
-    let nvml = patient(&fake);
-    assert_eq!(nvml.observe(&others), [None, None]);
-    assert_eq!(nvml.faults(&others, Duration::ZERO), []);
-    assert_eq!(fake.calls(), [""; 0]);
 }
 
 // A driver that hangs.

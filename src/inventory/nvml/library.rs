@@ -9,6 +9,7 @@ use nvml_wrapper::error::NvmlError;
 use super::per_process::PerProcess;
 use super::worker::Worker;
 use crate::inventory::Why;
+use crate::table::Health;
 
 /// What the thread that asks the library has.
 #[derive(Default)]
@@ -86,15 +87,25 @@ impl Answers {
         None
     }
 
-    /// What is the matter, if it said so.
-    pub fn trouble(self) -> String {
-        self.broken.or(self.odd).unwrap_or_else(|| "it does not say which it is".to_owned())
+    /// How a device is that does not even say which it is.
+    pub fn verdict(self) -> (Health, String) {
+        let silent = || "it does not say which it is".to_owned();
+        match self.broken {
+            Some(trouble) => (Health::Failed, trouble),
+            None => (Health::Draining, self.odd.unwrap_or_else(silent)),
+        }
     }
 
     /// Why it cannot be told how the device is: it answered nothing, and not because it cannot.
     pub fn silent(self) -> Option<String> {
         self.odd.filter(|_| !self.answered)
     }
+}
+
+/// How a device is that cannot be reached, and why.
+pub(super) fn unreached(error: &NvmlError) -> (Health, String) {
+    let health = if is_broken(error) { Health::Failed } else { Health::Draining };
+    (health, words(error))
 }
 
 /// The device is there no more, or of no use.

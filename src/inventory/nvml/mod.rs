@@ -8,8 +8,12 @@ mod library;
 mod links;
 mod mig;
 mod observe;
+// A list without a lock is linked by raw pointers.
+#[allow(unsafe_code)]
 mod per_process;
 mod place;
+// The library's own functions, where the wrapper has none for them.
+#[allow(unsafe_code)]
 mod raw;
 mod scan;
 mod worker;

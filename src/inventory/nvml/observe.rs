@@ -4,7 +4,7 @@ use nvml_wrapper::enum_wrappers::device::{EccCounter, MemoryError};
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, Nvml};
 
-use super::library::{Answers, Library, is_broken, words};
+use super::library::{Answers, Library, unreached};
 use super::raw::{self, List, Use};
 use super::{mig, scan};
 use crate::inventory::people::People;
@@ -48,10 +48,10 @@ pub(super) fn look(
             let trouble = "the driver knows no such device any more";
             return without_evidence(Health::Failed, trouble.into());
         }
-        Err(error) if is_broken(&error) => {
-            return without_evidence(Health::Failed, words(&error));
+        Err(error) => {
+            let (health, trouble) = unreached(&error);
+            return without_evidence(health, trouble);
         }
-        Err(error) => return without_evidence(Health::Draining, words(&error)),
     };
     let mut answers = Answers::default();
     let memory = answers.take(raw::memory(&handle));

@@ -1,5 +1,4 @@
 //! What belongs to one process, and a forked child must neither use nor free.
-#![allow(unsafe_code)]
 
 use std::process;
 use std::ptr;

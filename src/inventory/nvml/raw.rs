@@ -1,5 +1,4 @@
 //! Calls that the wrapper does not have, or makes in a way that does not work everywhere.
-#![allow(unsafe_code)]
 
 use std::mem;
 

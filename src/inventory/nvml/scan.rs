@@ -6,7 +6,7 @@ use nvml_wrapper::enum_wrappers::device::ComputeMode;
 use nvml_wrapper::struct_wrappers::device::PciInfo;
 use nvml_wrapper::{Device, Nvml};
 
-use super::library::{Answers, Library, why, words};
+use super::library::{Answers, Library, unreached, why};
 use super::observe::more_memory_errors;
 use super::{links, mig, place, raw};
 use crate::inventory::{Absence, Found, GpuDevice, PciAddress, Vendor, Why};
@@ -64,29 +64,25 @@ fn entries(
                 let pci = answers.take(handle.pci_info()).and_then(|info| address(&info));
                 let uuid = answers.take(handle.uuid());
                 match (pci, uuid) {
-                    (None, None) => lost.push((number, answers.trouble())),
+                    (None, None) => lost.push((number, answers.verdict())),
                     (pci, uuid) => {
                         let device = GpuDevice { pci, uuid, ..unnamed() };
                         entries.push(Entry { device, handle: Some(handle) });
                     }
                 }
             }
-            Err(error) => lost.push((number, words(&error))),
+            Err(error) => lost.push((number, unreached(&error))),
         }
     }
     let unseen = if lost.is_empty() { Vec::new() } else { unseen(&entries, sysfs) };
     if unseen.len() == lost.len() {
-        for (pci, (_, trouble)) in unseen.into_iter().zip(lost) {
-            let device = GpuDevice {
-                pci: Some(pci),
-                health: Health::Failed,
-                trouble: Some(trouble),
-                ..unnamed()
-            };
+        for (pci, (_, (health, trouble))) in unseen.into_iter().zip(lost) {
+            let (pci, trouble) = (Some(pci), Some(trouble));
+            let device = GpuDevice { pci, health, trouble, ..unnamed() };
             entries.push(Entry { device, handle: None });
         }
     } else {
-        for (number, trouble) in lost {
+        for (number, (_, trouble)) in lost {
             missing(Why::Failed(format!("number {number} cannot be reached: {trouble}")));
         }
     }
