@@ -360,3 +360,16 @@ fn no_library_no_driver_no_device_each_says_so_and_claims_end_at_once() {
         assert!(text.starts_with("nvml: ") && text.len() > 30, "{text}");
     }
 }
+
+#[test]
+fn a_device_that_was_sick_when_it_was_found_comes_back_too() {
+    let fake = Fake::with("device mode=prohibited\ndevice\n");
+    let pool = open(&fake);
+    assert_eq!(pool.capacity(), 2);
+    let status = pool.status().swap_remove(0);
+    assert_eq!(status.health, Health::Draining);
+    assert!(status.trouble.is_some());
+    fake.script(TWO);
+    wait_for_health(&pool, 0, Health::Healthy);
+    assert_eq!(pool.status()[0].trouble, None);
+}

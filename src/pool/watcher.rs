@@ -39,6 +39,8 @@ pub(super) struct Seen {
     pub memory: Memory,
     pub observation: Option<Observation>,
     pub trouble: Option<String>,
+    /// What the table was told last.
+    said: Health,
     pub at: Instant,
 }
 
@@ -80,7 +82,14 @@ impl Watched {
             observed.iter().map(|seen| check_use && seen.as_ref().is_some_and(told)).collect();
         let seen = observed
             .into_iter()
-            .map(|observation| Seen { memory: Memory::default(), observation, trouble: None, at })
+            .zip(devices)
+            .map(|(observation, device)| Seen {
+                memory: Memory::default(),
+                observation,
+                trouble: device.trouble.clone(),
+                said: device.health,
+                at,
+            })
             .collect();
         Some(Arc::new(Watched {
             inventory,
@@ -169,7 +178,7 @@ impl Watched {
             manager.fail(key, reason, WATCHER)?;
         } else {
             let own =
-                before.cleaning || self.seen(place).is_some_and(|seen| seen.trouble.is_some());
+                before.cleaning || self.seen(place).is_some_and(|seen| seen.said == before.health);
             // What somebody else said about it is theirs to take back.
             if before.health != Health::Healthy && !own {
                 return Ok(());
@@ -181,6 +190,7 @@ impl Watched {
         // Not locked before: the manager wakes whoever waited, and they may ask for the status.
         if let Some(seen) = self.seen.lock().get_mut(place) {
             seen.trouble = judgement.trouble.clone();
+            seen.said = judgement.health;
         }
         Ok(())
     }
