@@ -312,3 +312,19 @@ fn a_pool_is_told_its_devices_by_a_text() {
     let error = GpuPool::open_with("elsewhere:", PoolOptions::default()).unwrap_err();
     assert!(error.to_string().contains("elsewhere:"), "{error}");
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_descriptor_tells_of_revocation() {
+    use std::io::Read;
+    let pool = GpuPool::new(&nvidia(1));
+    let lease = pool.try_claim().unwrap().unwrap();
+    let mut told = std::fs::File::from(lease.fd().unwrap());
+    let mut count = [0; 8];
+    let early = told.read(&mut count).unwrap_err();
+    assert_eq!(early.kind(), std::io::ErrorKind::WouldBlock);
+    pool.manager().revoke_with(lease.id(), Reason::NodeDrain, "ops", Duration::ZERO).unwrap();
+    wait_until("it is readable", || (&told).read(&mut [0; 8]).is_ok());
+    assert_eq!(lease.state(), Some(LeaseState::Revoked));
+    assert!(matches!(lease.fd(), Err(Error::NotHeld(..))), "it is over");
+}

@@ -76,6 +76,15 @@ impl LeaseManager {
         Ok(())
     }
 
+    /// A file descriptor that becomes readable when [`Self::watch`] would call: with notice of the lease's revocation, and with its end.
+    #[cfg(target_os = "linux")]
+    pub fn watch_fd(&self, lease: LeaseId) -> Result<std::os::fd::OwnedFd, Error> {
+        let signal = crate::home::signal_fd::SignalFd::new()?;
+        let fd = signal.share()?;
+        self.watch(lease, move |_| signal.raise())?;
+        Ok(fd)
+    }
+
     /// Can the lease be watched? Then nothing stands in the way of [`Self::add_watch`].
     pub(crate) fn prepare_watch(&self, lease: LeaseId) -> Result<(), Error> {
         match self.lease(lease) {

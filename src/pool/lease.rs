@@ -76,10 +76,15 @@ impl GpuLease {
         self.pool.inner.manager.renew(self.id)
     }
 
-    /// Calls `callback` when it gets notice of its revocation, and when it is over; see [`LeaseManager::watch`](crate::LeaseManager::watch). For a file
-    /// descriptor, read [`LeaseManager::events`](crate::LeaseManager::events).
+    /// Calls `callback` when it gets notice of its revocation, and when it is over; see [`LeaseManager::watch`](crate::LeaseManager::watch).
     pub fn on_change(&self, callback: impl FnMut(&Notice) + Send + 'static) -> Result<(), Error> {
         self.pool.inner.manager.watch(self.id, callback)
+    }
+
+    /// A file descriptor that becomes readable when [`Self::on_change`] would call.
+    #[cfg(target_os = "linux")]
+    pub fn fd(&self) -> Result<std::os::fd::OwnedFd, Error> {
+        self.pool.inner.manager.watch_fd(self.id)
     }
 
     /// What a child needs in its environment to see these devices and no others. NVIDIA's by number, in the order of PCI addresses.
