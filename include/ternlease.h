@@ -11,13 +11,14 @@
  * - They return a status, and details of it in `err`, which may be NULL; or a trit (+1, 0, -1).
  * - Every pointer is checked for NULL, which is allowed for what has no length. Outputs are written
  *   only as the status says. What failed has changed nothing.
- * - Managers and readers are opaque handles, to be closed. Leases and tickets are numbers, which
- *   need no care: one that is over, forged or of another manager is a status.
+ * - Managers, pools and readers are opaque handles, to be closed. Leases and tickets are numbers,
+ *   which need no care: one that is over, forged or of another manager is a status.
  * - Text comes in as pointer and length, in UTF-8, and is not kept: TERN_STR("gpu0") writes both.
  *   It goes out into the caller's buffer, always terminated.
  * - Structs begin with their size; make them with their _init function.
  * - All functions may be called from any thread. None installs a signal handler, reads the
- *   environment, or prints (but for a bug of the library, which is TERN_ERR_PANIC).
+ *   environment (but for those that open a pool), or prints (but for a bug of the library, which is
+ *   TERN_ERR_PANIC).
  * - In a child after fork() every handle from before is TERN_ERR_FORKED.
  */
 #ifndef TERNLEASE_H
@@ -96,7 +97,7 @@ TERN_ENUM_BEGIN(tern_status_t)
     TERN_BUSY = 1,
     // The time came first. A claim that waited has left the line.
     TERN_TIMEOUT = 2,
-    // There is nothing now. Ask again later.
+    // There is nothing now: ask again later. Of a pool: it has no devices, so do without.
     TERN_EMPTY = 3,
     // The claim stands in line.
     TERN_WAITING = 4,
@@ -122,7 +123,7 @@ TERN_ENUM_BEGIN(tern_status_t)
     TERN_ERR_BAD_STRUCT = -7,
     // A text is not UTF-8, or a name has a zero byte in it.
     TERN_ERR_BAD_TEXT = -8,
-    // A number is none of those that are allowed there.
+    // A number or word is none of those that are allowed there.
     TERN_ERR_BAD_VALUE = -9,
     // The URL names no home that there is.
     TERN_ERR_BAD_URL = -10,
@@ -383,8 +384,10 @@ tern_status_t tern_manager_open(const char *url,
                                 tern_error_t *err);
 
 // Closes a manager. Its leases are gone with it, callbacks have ended when this returns (unless
-// one of them calls it), and the handle must not be used again. NULL is allowed. In a forked
-// child only the handle ends: what the parent holds it keeps.
+// one of them calls it), and the handle must not be used again. NULL is allowed. While a pool,
+// or another manager that a pool gave out, is open on the same table, only the handle ends: the
+// table goes with the last of them. In a forked child, too, only the handle ends: what the
+// parent holds it keeps.
 void tern_manager_close(tern_manager_t *manager);
 
 // Counts one tick. With a real clock: only brings the table up to date.
@@ -1169,6 +1172,478 @@ tern_status_t tern_manager_metrics(const tern_manager_t *manager,
                                    size_t capacity,
                                    size_t *needed,
                                    tern_error_t *err);
+
+/* ===========================================================================
+ * Pool: devices, to be claimed.
+ *
+ * A pool finds its devices when it is opened. It is a view on a table: each device is a
+ * resource there, each claim a lease. What there is to ask of leases, tickets and events is
+ * asked of the manager that tern_pool_manager() gives. A machine without GPUs is no special
+ * case: there every claim is TERN_EMPTY at once, and tern_pool_absence() says why.
+ *
+ *     tern_pool_t *pool = NULL;
+ *     if (tern_pool_open(TERN_STR("process:"), NULL, &pool, &err) != TERN_OK)
+ *         die(err.message);
+ *     tern_status_t status = tern_pool_try_claim(pool, &lease, &err);
+ *     if (status == TERN_EMPTY)
+ *         compute_on_the_cpu();
+ *     else if (status == TERN_OK)
+ *         compute_on_the_gpu(pool, lease);
+ *     tern_pool_close(pool);
+ * =========================================================================== */
+
+// Hand out a device only after having seen that nobody uses it, and look again after each
+// lease. For leases that are used by other processes, which end with them: a process that keeps
+// its CUDA context would wait for itself.
+#define TERN_POOL_CHECK_USE 1
+
+// A deadlock is broken as soon as it arises: the proposed victim is revoked. For pools with a
+// table of their own.
+#define TERN_POOL_BREAK_DEADLOCKS 2
+
+// Devices, to be claimed.
+typedef struct tern_pool_t tern_pool_t;
+
+// How a pool is made; what is zero is as usual. Make it with tern_pool_options_init(). Times
+// are in microseconds, whatever clock a manager has.
+typedef struct tern_pool_options_t {
+    // sizeof(tern_pool_options_t)
+    size_t struct_size;
+    // Which devices: "host" for those of this machine, "fake:8" for eight that do not exist,
+    // "file:/path" for those that a file declares, "none". If it has no length: what the
+    // environment variable TERNLEASE_DEVICES says in these words, else "host".
+    const char *devices;
+    // Length of `devices`.
+    size_t devices_len;
+    // TERN_POOL_*
+    uint64_t flags;
+    // How often to look at the devices when nothing happens; 0: every second, TERN_FOREVER:
+    // never.
+    uint64_t poll_us;
+    // With TERN_POOL_CHECK_USE: a device that is still used so long after its last lease has
+    // failed; 0: a minute.
+    uint64_t drain_limit_us;
+    // A device that had a fault is healthy again after so long without another; 0: 30 seconds.
+    uint64_t recovery_us;
+    // How many claims for one slot may share a device; 0: one.
+    uint32_t slots;
+    // With TERN_POOL_CHECK_USE: a device is clean if no more of its memory is used, in MiB; 0:
+    // 512.
+    uint32_t clean_memory_mib;
+} tern_pool_options_t;
+
+static inline tern_pool_options_t tern_pool_options_init(void)
+{
+    tern_pool_options_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+// Opens a pool with a table in the home that a URL names: "process:" is a pool of its own in
+// this process. `options` may be NULL. Close it with tern_pool_close(). Reads the environment:
+// TERNLEASE_DEVICES, and for devices of this machine the variables that hide some, such as
+// CUDA_VISIBLE_DEVICES. May take a while, as it asks drivers; one that hangs is given up.
+tern_status_t tern_pool_open(const char *url,
+                             size_t url_len,
+                             const tern_pool_options_t *options,
+                             tern_pool_t **pool,
+                             tern_error_t *err);
+
+// As tern_pool_open(), on the table of a manager, so that deadlocks through devices and other
+// resources together are seen. The pool may outlive the manager: the table is there until the
+// last handle on it is closed. If the table has no room for all devices, some may have been
+// declared.
+tern_status_t tern_pool_on(const tern_manager_t *manager,
+                           const tern_pool_options_t *options,
+                           tern_pool_t **pool,
+                           tern_error_t *err);
+
+// Closes a pool. From then on nobody watches its devices or keeps its leases alive. They are
+// gone with it, unless a manager or another pool is open on the same table. The handle must not
+// be used again. NULL is allowed. In a forked child only the handle ends.
+void tern_pool_close(tern_pool_t *pool);
+
+// A manager on the pool's table, for leases, tickets and events by the functions that take one.
+// It may outlive the pool. Close it with tern_manager_close().
+tern_status_t tern_pool_manager(const tern_pool_t *pool,
+                                tern_manager_t **manager,
+                                tern_error_t *err);
+
+// How many devices there are. Their places are the numbers below this.
+tern_status_t tern_pool_capacity(const tern_pool_t *pool,
+                                 uint64_t *count,
+                                 tern_error_t *err);
+
+// How many claims wait for devices of this pool.
+tern_status_t tern_pool_pending_claimers(const tern_pool_t *pool,
+                                         uint64_t *count,
+                                         tern_error_t *err);
+
+// What is not there, and why, for people: a line for each source of devices that has none, for
+// each device that a variable hides, and for each thing that was unclear. Empty if there is
+// nothing to say. `needed` as in tern_manager_metrics().
+tern_status_t tern_pool_absence(const tern_pool_t *pool,
+                                char *buffer,
+                                size_t capacity,
+                                size_t *needed,
+                                tern_error_t *err);
+
+/* ===========================================================================
+ * Device: what the devices of a pool are, and how they are.
+ *
+ * A device is known by its place in the pool, which stays the same. What is seen of a device is
+ * as old as the answer says: looking asks no driver, and never waits for one.
+ *
+ *     tern_device_t device = tern_device_init();
+ *     tern_device_status_t how = tern_device_status_init();
+ *     for (size_t place = 0; tern_pool_device(pool, place, &device, NULL) == TERN_OK; place++)
+ *         if (tern_pool_device_status(pool, place, &how, NULL) == TERN_OK)
+ *             printf("%s %s: %d %s\n", device.key, device.name, how.health, how.trouble);
+ * =========================================================================== */
+
+// `memory_mib` is known.
+#define TERN_DEVICE_MEMORY 1
+
+// `compute_major` and `compute_minor` are known.
+#define TERN_DEVICE_COMPUTE 2
+
+// `numa` is known.
+#define TERN_DEVICE_NUMA 4
+
+// `island` is known.
+#define TERN_DEVICE_ISLAND 8
+
+// It is a part of a device, and `gpu_instance`, `compute_instance`, `mig_profile` and
+// `mig_parent` say which.
+#define TERN_DEVICE_MIG 16
+
+// `used_memory_mib` is known.
+#define TERN_DEVICE_USED_MEMORY 32
+
+// `busy_percent` is known.
+#define TERN_DEVICE_BUSY 64
+
+// Who made a device.
+TERN_ENUM_BEGIN(tern_vendor_t)
+    // In a claim: whoever.
+    TERN_VENDOR_ANY = 0,
+    // NVIDIA.
+    TERN_VENDOR_NVIDIA = 1,
+    // AMD.
+    TERN_VENDOR_AMD = 2,
+    // Intel.
+    TERN_VENDOR_INTEL = 3,
+    // Anybody else.
+    TERN_VENDOR_OTHER = 4,
+TERN_ENUM_END
+
+// What a device is. Make it with tern_device_init(). What is not known is zero or empty.
+typedef struct tern_device_t {
+    // sizeof(tern_device_t)
+    size_t struct_size;
+    // TERN_VENDOR_*
+    int32_t vendor;
+    // Its number among the devices of its vendor, in the order of PCI addresses. There may be
+    // gaps, and it may change with the next start of the machine.
+    uint32_t index;
+    // Which of the numbers below are known: TERN_DEVICE_*
+    uint32_t known;
+    // Its memory in MiB.
+    uint32_t memory_mib;
+    // Its compute capability, as NVIDIA counts it: 8 of 8.6.
+    uint32_t compute_major;
+    // 6 of 8.6.
+    uint32_t compute_minor;
+    // The NUMA node that it is near to.
+    uint32_t numa;
+    // Devices of one vendor with the same number have fast links among each other, each to
+    // each.
+    uint32_t island;
+    // If it is a part of a device: the number of the GPU instance.
+    uint32_t gpu_instance;
+    // If it is a part of a device: the number of the compute instance within it.
+    uint32_t compute_instance;
+    // Where it sits, as CUDA reads it: "0000:07:00.0".
+    char pci[32];
+    // If it is a part of a device: how large it is, as NVIDIA names it: "1g.10gb".
+    char mig_profile[32];
+    // Its name as a resource in the table.
+    char key[256];
+    // What it is called.
+    char name[256];
+    // Its own name for ever: "GPU-*", or "MIG-*" for a part.
+    char uuid[128];
+    // If it is a part of a device: the UUID of that.
+    char mig_parent[128];
+} tern_device_t;
+
+static inline tern_device_t tern_device_init(void)
+{
+    tern_device_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+// How a device is, and who uses it. Make it with tern_device_status_init().
+typedef struct tern_device_status_t {
+    // sizeof(tern_device_status_t)
+    size_t struct_size;
+    // The oldest lease on it; 0: none.
+    tern_lease_t lease;
+    // For how long it has been leased without being used, in microseconds; 0: it is used, or
+    // free, or that cannot be seen.
+    uint64_t idle_us;
+    // How old what was seen is, in microseconds; TERN_FOREVER: nobody watches it.
+    uint64_t seen_us;
+    // Which of the numbers below are known: TERN_DEVICE_USED_MEMORY, TERN_DEVICE_BUSY. The
+    // others always are.
+    uint32_t known;
+    // How many slots it has.
+    uint32_t slots;
+    // Slots that leases have taken.
+    uint32_t leased_slots;
+    // Memory that leases have taken, in MiB.
+    uint32_t leased_memory_mib;
+    // Memory that is in use, in MiB.
+    uint32_t used_memory_mib;
+    // How busy it was lately, in percent.
+    uint32_t busy_percent;
+    // How many leases are on it: tern_pool_leases_on() tells them.
+    uint32_t lease_count;
+    // How many processes compute on it although it has no lease: tern_pool_squatters() tells
+    // them.
+    uint32_t squatter_count;
+    // TERN_HEALTHY, TERN_DRAINING or TERN_FAILED.
+    tern_trit_t health;
+    // Zero.
+    uint8_t reserved[7];
+    // Why it is not healthy, for people; cut if it is longer.
+    char trouble[512];
+} tern_device_status_t;
+
+static inline tern_device_status_t tern_device_status_init(void)
+{
+    tern_device_status_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+// A process on a device: evidence, whom to ask, never whom to trust. Make it with
+// tern_process_init().
+typedef struct tern_process_t {
+    // sizeof(tern_process_t)
+    size_t struct_size;
+    // Its number, as the driver gives it; in a container that may be one of outside.
+    uint32_t pid;
+    // 1: `memory_mib` is known.
+    uint32_t known;
+    // Memory it uses on the device, in MiB.
+    uint32_t memory_mib;
+    // Zero.
+    uint32_t reserved;
+    // Whose it is, where that can be seen; otherwise empty.
+    char user[256];
+    // Its program, without arguments, where that can be seen; otherwise empty.
+    char command[256];
+} tern_process_t;
+
+static inline tern_process_t tern_process_init(void)
+{
+    tern_process_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+// What the device in this place is. Places are numbered from 0; TERN_ERR_BAD_VALUE beyond the
+// last.
+tern_status_t tern_pool_device(const tern_pool_t *pool,
+                               size_t place,
+                               tern_device_t *device,
+                               tern_error_t *err);
+
+// How the device in this place is, and who uses it.
+tern_status_t tern_pool_device_status(const tern_pool_t *pool,
+                                      size_t place,
+                                      tern_device_status_t *status,
+                                      tern_error_t *err);
+
+// As tern_pool_device_status(), of all devices in the order of their places: leases and health
+// all at one moment.
+tern_status_t tern_pool_snapshot(const tern_pool_t *pool,
+                                 tern_device_status_t *statuses,
+                                 size_t capacity,
+                                 size_t *needed,
+                                 tern_error_t *err);
+
+// The leases on the device in this place, oldest first.
+tern_status_t tern_pool_leases_on(const tern_pool_t *pool,
+                                  size_t place,
+                                  tern_lease_t *leases,
+                                  size_t capacity,
+                                  size_t *needed,
+                                  tern_error_t *err);
+
+// The processes that compute on the device in this place although it has no lease.
+tern_status_t tern_pool_squatters(const tern_pool_t *pool,
+                                  size_t place,
+                                  tern_process_t *processes,
+                                  size_t capacity,
+                                  size_t *needed,
+                                  tern_error_t *err);
+
+/* ===========================================================================
+ * GPU claim: asking a pool for devices.
+ *
+ * All or nothing: no claim ever holds a part of what it asked for. The lease is a number as
+ * every other; give it back with tern_gpu_lease_release().
+ *
+ *     tern_gpu_claim_t wanted = tern_gpu_claim_init();
+ *     wanted.count = 4;                   // linked to each other, if that can be
+ *     wanted.min_memory_mib = 40000;
+ *     wanted.wait = 60 * TERN_SECOND;
+ *     if (tern_pool_claim(pool, &wanted, &lease, &err) != TERN_OK)
+ *         die(err.message);
+ *     compute_on_the_gpu(pool, lease);
+ *     tern_gpu_lease_release(pool, lease, NULL);
+ * =========================================================================== */
+
+// Of claims for devices: a thread of the library's own renews the lease in time while the pool
+// is open. Should the process hang as a whole, the lease ends. Needs a manager with a real
+// clock.
+#define TERN_CLAIM_KEEP_ALIVE 32
+
+// A claim for devices. What is zero is as usual: any one device, alone, without end, now or not
+// at all. Make it with tern_gpu_claim_init(). Times are in the unit of the pool's manager.
+typedef struct tern_gpu_claim_t {
+    // sizeof(tern_gpu_claim_t)
+    size_t struct_size;
+    // Who asks. If it has no length, the claim gets a name of its own. Give all claims of one
+    // line of work the same name if it claims more while it holds some, so that deadlocks are
+    // seen.
+    const char *holder;
+    // Length of `holder`.
+    size_t holder_len;
+    // Only these devices, the preferred ones first: by UUID (or how it begins), PCI address,
+    // vendor and number ("nvidia:0"), or number.
+    const tern_text_t *devices;
+    // How many those are; 0: any device will do.
+    size_t device_count;
+    // How long the lease lasts without renewal; 0: without end, as TERN_FOREVER.
+    uint64_t ttl;
+    // How long to stand in line if need be; 0: not at all, TERN_FOREVER: as long as it takes.
+    uint64_t wait;
+    // With TERN_CLAIM_SPARE or TERN_CLAIM_PREEMPTIBLE: the notice that the lease gets when it
+    // is taken back.
+    uint64_t notice;
+    // The lease ends with this one, and never later; 0: with none.
+    tern_lease_t parent;
+    // TERN_CLAIM_SPARE, TERN_CLAIM_PREEMPTIBLE, TERN_CLAIM_PREEMPT, TERN_CLAIM_KEEP_ALIVE.
+    uint64_t flags;
+    // How many devices; 0: one.
+    uint32_t count;
+    // Slots that it takes of each, together with others. If memory is 0 too: all of each
+    // device, alone.
+    uint32_t slots;
+    // Memory that it takes of each, in MiB, together with others. Nothing but the leases keeps
+    // anybody from using more.
+    uint32_t memory_mib;
+    // Only devices with at least so much memory in all, in MiB.
+    uint32_t min_memory_mib;
+    // Only devices of at least this compute capability, as NVIDIA counts it: 8 of 8.6.
+    uint32_t min_compute_major;
+    // 6 of 8.6.
+    uint32_t min_compute_minor;
+    // TERN_VENDOR_*: only devices of this one.
+    int32_t vendor;
+    // Higher goes first; from -32768 to 32767.
+    int32_t priority;
+} tern_gpu_claim_t;
+
+static inline tern_gpu_claim_t tern_gpu_claim_init(void)
+{
+    tern_gpu_claim_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+// Asks for devices and waits for them as long as the claim says. TERN_BUSY if the claim does
+// not wait, TERN_TIMEOUT if it waited in vain, TERN_REFUSED if it left the line for another
+// reason, TERN_EMPTY if the pool has no devices at all, TERN_ERR_IMPOSSIBLE if it has not so
+// many of that kind, TERN_ERR_UNKNOWN_RESOURCE if it has none of that name. Blocks the thread.
+tern_status_t tern_pool_claim(const tern_pool_t *pool,
+                              const tern_gpu_claim_t *claim,
+                              tern_lease_t *lease,
+                              tern_error_t *err);
+
+// Any one device, alone and without end, if one is free now and nobody waits for it: TERN_BUSY
+// if not, TERN_EMPTY if the pool has no devices.
+tern_status_t tern_pool_try_claim(const tern_pool_t *pool,
+                                  tern_lease_t *lease,
+                                  tern_error_t *err);
+
+// Asks for devices and returns at once. TERN_OK: `lease` is granted. TERN_WAITING: the claim
+// stands in line as `ticket`, for as long as it says; it comes to an end with
+// tern_ticket_wait() or tern_ticket_cancel() and the pool's manager. Otherwise as
+// tern_pool_claim(). TERN_CLAIM_KEEP_ALIVE is not for this: see tern_gpu_lease_keep_alive().
+tern_status_t tern_pool_enqueue(const tern_pool_t *pool,
+                                const tern_gpu_claim_t *claim,
+                                tern_lease_t *lease,
+                                tern_ticket_t *ticket,
+                                tern_error_t *err);
+
+/* ===========================================================================
+ * GPU lease: the devices of a lease, and how to use them.
+ *
+ * A program that uses CUDA itself asks for its devices and finds each by its PCI address; one
+ * that starts others gives them an environment.
+ *
+ *     size_t place;
+ *     tern_device_t device = tern_device_init();
+ *     if (tern_gpu_lease_devices(pool, lease, &place, 1, NULL, &err) == TERN_OK &&
+ *         tern_pool_device(pool, place, &device, &err) == TERN_OK)
+ *         printf("on %s at %s\n", device.name, device.pci);
+ * =========================================================================== */
+
+// Name devices by their UUIDs, where they have one.
+#define TERN_ENV_BY_UUID 1
+
+// The places of a lease's devices in the pool, in the pool's order; also of a lease that is
+// over, while it is remembered. TERN_ERR_UNKNOWN_LEASE if it is not, or has no device of this
+// pool. `needed` as for all lists.
+tern_status_t tern_gpu_lease_devices(const tern_pool_t *pool,
+                                     tern_lease_t lease,
+                                     size_t *places,
+                                     size_t capacity,
+                                     size_t *needed,
+                                     tern_error_t *err);
+
+// What a child needs in its environment to see the devices of a lease and no others, line by
+// line: "NAME=value" is to be set, "NAME" alone to be removed. NVIDIA's devices go by number in
+// the order of PCI addresses, unless `flags` has TERN_ENV_BY_UUID; parts of devices always by
+// UUID. `needed` as in tern_manager_metrics(), TERN_ERR_UNKNOWN_LEASE as above.
+tern_status_t tern_gpu_lease_env(const tern_pool_t *pool,
+                                 tern_lease_t lease,
+                                 uint32_t flags,
+                                 char *buffer,
+                                 size_t capacity,
+                                 size_t *needed,
+                                 tern_error_t *err);
+
+// Gives devices back. As tern_lease_release(), for those who have a pool and no manager.
+tern_status_t tern_gpu_lease_release(const tern_pool_t *pool,
+                                     tern_lease_t lease,
+                                     tern_error_t *err);
+
+// A thread of the library's own renews the lease from now on, in time, while it is held and the
+// pool is open. As TERN_CLAIM_KEEP_ALIVE, for leases that came by a ticket.
+tern_status_t tern_gpu_lease_keep_alive(const tern_pool_t *pool,
+                                        tern_lease_t lease,
+                                        tern_error_t *err);
 
 #ifdef __cplusplus
 }

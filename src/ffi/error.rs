@@ -15,6 +15,7 @@ use std::mem::offset_of;
 
 use super::sized::{self, Plain};
 use super::status::{status_of, tern_status_t};
+use crate::PoolError;
 use crate::manager::OpenError;
 use crate::table::{Error, Reason};
 
@@ -54,6 +55,7 @@ enum Text {
     Argument(&'static str, &'static str),
     Error(Error),
     Open(OpenError),
+    Pool(Box<PoolError>),
 }
 
 impl Failure {
@@ -95,6 +97,19 @@ impl From<OpenError> for Failure {
     }
 }
 
+impl From<PoolError> for Failure {
+    fn from(error: PoolError) -> Self {
+        let status = match error {
+            PoolError::Lease(error) => return error.into(),
+            PoolError::Open(error) => return error.into(),
+            PoolError::UnknownDevice { .. } => tern_status_t::TERN_ERR_UNKNOWN_RESOURCE,
+            PoolError::TooFew { .. } => tern_status_t::TERN_ERR_IMPOSSIBLE,
+            PoolError::Declaration(_) => tern_status_t::TERN_ERR_BAD_VALUE,
+        };
+        Failure { status, reason: None, os_errno: 0, text: Text::Pool(Box::new(error)) }
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.text {
@@ -102,6 +117,7 @@ impl fmt::Display for Failure {
             Text::Argument(name, problem) => write!(f, "{name} {problem}"),
             Text::Error(error) => error.fmt(f),
             Text::Open(error) => error.fmt(f),
+            Text::Pool(error) => error.fmt(f),
         }
     }
 }

@@ -73,9 +73,9 @@ impl Object for LeaseManager {
         LeaseManager::abandon(self);
     }
 
-    /// A callback may be using the manager: it ends first.
+    /// A callback may be using the manager: if this was the last handle on the table, it ends first.
     fn finish(&self) {
-        self.shut_down();
+        self.leave();
     }
 }
 
@@ -98,6 +98,24 @@ pub(super) fn time(time: u64) -> u64 {
 
 const LONGEST_URL: usize = 4096;
 
+/// A caller's URL.
+///
+/// # Safety
+/// The caller's contract; `'a` ends with the call.
+pub(super) unsafe fn url<'a>(data: *const c_char, len: usize) -> Result<&'a str, Failure> {
+    if len > LONGEST_URL {
+        return Err(Failure::argument(TERN_ERR_BAD_URL, "url", "is too long"));
+    }
+    // SAFETY: as required.
+    unsafe { text(data, len, "url") }
+}
+
+/// Gives a manager into the hands of C.
+pub(super) fn hand_out(manager: LeaseManager) -> *mut tern_manager_t {
+    manager.enter();
+    Handle::open(manager)
+}
+
 /// Opens the table that a URL names. `options` may be NULL. Close it with tern_manager_close().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_manager_open(
@@ -111,16 +129,13 @@ pub unsafe extern "C" fn tern_manager_open(
     unsafe {
         without(err, || {
             required(manager, "manager")?;
-            if url_len > LONGEST_URL {
-                return Err(Failure::argument(TERN_ERR_BAD_URL, "url", "is too long"));
-            }
-            let url = text(url, url_len, "url")?;
+            let url = self::url(url, url_len)?;
             let options = match options.is_null() {
                 true => Options::real(),
                 false => sized::with(options, "options", read)?,
             };
             let opened = LeaseManager::open_with(url, options)?;
-            manager.write_unaligned(Handle::open(opened));
+            manager.write_unaligned(hand_out(opened));
             Ok(TERN_OK)
         })
     }
@@ -155,7 +170,8 @@ fn read(options: &tern_options_t) -> Result<Options, Failure> {
 }
 
 /// Closes a manager. Its leases are gone with it, callbacks have ended when this returns (unless one of
-/// them calls it), and the handle must not be used again. NULL is allowed. In a forked child only the handle ends: what
+/// them calls it), and the handle must not be used again. NULL is allowed. While a pool, or another manager that a pool gave out, is
+/// open on the same table, only the handle ends: the table goes with the last of them. In a forked child, too, only the handle ends: what
 /// the parent holds it keeps.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_manager_close(manager: *mut tern_manager_t) {

@@ -19,7 +19,7 @@ pub enum tern_status_t {
     TERN_BUSY = 1,
     /// The time came first. A claim that waited has left the line.
     TERN_TIMEOUT = 2,
-    /// There is nothing now. Ask again later.
+    /// There is nothing now: ask again later. Of a pool: it has no devices, so do without.
     TERN_EMPTY = 3,
     /// The claim stands in line.
     TERN_WAITING = 4,
@@ -46,7 +46,7 @@ pub enum tern_status_t {
     TERN_ERR_BAD_STRUCT = -7,
     /// A text is not UTF-8, or a name has a zero byte in it.
     TERN_ERR_BAD_TEXT = -8,
-    /// A number is none of those that are allowed there.
+    /// A number or word is none of those that are allowed there.
     TERN_ERR_BAD_VALUE = -9,
     /// The URL names no home that there is.
     TERN_ERR_BAD_URL = -10,

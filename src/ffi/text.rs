@@ -120,8 +120,14 @@ pub(super) unsafe fn put_text(
 
 /// A name in a struct: terminated, and never too long for it.
 pub(super) fn inline_name(text: &str) -> [c_char; MAX_NAME + 1] {
-    let mut out = [0; MAX_NAME + 1];
-    for (to, from) in out[..MAX_NAME].iter_mut().zip(text.bytes()) {
+    inline_text(text)
+}
+
+/// A text in a struct: terminated, and cut at a character if it is too long for it.
+pub(super) fn inline_text<const ROOM: usize>(text: &str) -> [c_char; ROOM] {
+    let mut out = [0; ROOM];
+    let fits = text.floor_char_boundary(ROOM - 1);
+    for (to, from) in out.iter_mut().zip(text[..fits].bytes()) {
         *to = from as c_char;
     }
     out

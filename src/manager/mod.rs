@@ -9,6 +9,8 @@ mod ticket;
 mod watch;
 
 use std::sync::Arc;
+#[cfg(feature = "capi")]
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use crate::home::clock::Span;
 pub use claim::{ClaimBuilder, Claiming};
@@ -58,6 +60,9 @@ struct Shared {
     /// `acquire` takes shared leases: any number of holders on a name.
     open_house: bool,
     watches: watch::Watches,
+    /// How many handles C programs have on the table: managers and pools.
+    #[cfg(feature = "capi")]
+    handles: AtomicUsize,
 }
 
 impl Shared {
@@ -134,6 +139,8 @@ impl LeaseManager {
             home: home.clone(),
             open_house: options.open_house,
             watches: watch::Watches::default(),
+            #[cfg(feature = "capi")]
+            handles: AtomicUsize::new(0),
         };
         Some(LeaseManager { home, shared: Arc::new(shared) })
     }
@@ -362,9 +369,18 @@ impl LeaseManager {
         self.look(|table| table.leases_on(resource))
     }
 
-    /// Nobody will use this manager again, apart from callbacks that are still running.
+    /// A C program has one more handle on the table.
     #[cfg(feature = "capi")]
-    pub(crate) fn shut_down(&self) {
+    pub(crate) fn enter(&self) {
+        self.shared.handles.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A C program closes a handle. After the last one nobody will use this manager again, apart from callbacks that are still running.
+    #[cfg(feature = "capi")]
+    pub(crate) fn leave(&self) {
+        if self.shared.handles.fetch_sub(1, Ordering::AcqRel) != 1 {
+            return;
+        }
         self.shared.shut_down();
         // Only here: what wakes waiters in C is this library's, and cannot be waiting for the caller.
         self.home().await_keeper();

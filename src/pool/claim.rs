@@ -178,11 +178,30 @@ impl<'a> GpuClaim<'a> {
         }
     }
 
+    /// Takes a place in line if need be, for those who cannot keep a [`GpuLease`] or a ticket: what becomes of the claim is asked of the pool's
+    /// [manager](GpuPool::manager) by its id. `None` if the pool has no devices. Nobody withdraws the claim, gives the devices back or keeps the
+    /// lease alive but those who know the ids; see [`GpuPool::keep_alive`].
+    pub fn submit(self) -> Result<Option<Outcome>, PoolError> {
+        self.place()
+    }
+
     #[inline]
     fn ask(&self) -> Result<Asked, PoolError> {
+        Ok(match self.place()? {
+            None => Asked::NoDevices,
+            Some(Outcome::Granted(id)) => Asked::Granted(self.lease(id)?),
+            Some(Outcome::Waiting(id)) => {
+                Asked::Waiting(Ticket::waiting(&self.pool.inner.manager, id))
+            }
+        })
+    }
+
+    /// Puts the claim before the table; `None` if there are no devices.
+    #[inline]
+    fn place(&self) -> Result<Option<Outcome>, PoolError> {
         let inner = &*self.pool.inner;
         if inner.devices.is_empty() {
-            return Ok(Asked::NoDevices);
+            return Ok(None);
         }
         let filtered;
         let candidates = match self.count {
@@ -198,15 +217,11 @@ impl<'a> GpuClaim<'a> {
             Some(holder) => holder,
             None => claim_name(inner.next_claim(), &mut buffer),
         };
-        let outcome = self.submit(holder, candidates)?;
-        Ok(match outcome {
-            Outcome::Granted(id) => Asked::Granted(self.lease(id)?),
-            Outcome::Waiting(id) => Asked::Waiting(Ticket::waiting(&inner.manager, id)),
-        })
+        Ok(Some(self.place_as(holder, candidates)?))
     }
 
     #[inline]
-    fn submit(&self, holder: &str, candidates: &[ResourceId]) -> Result<Outcome, Error> {
+    fn place_as(&self, holder: &str, candidates: &[ResourceId]) -> Result<Outcome, Error> {
         let manager = &self.pool.inner.manager;
         let claim = Claim {
             holder,

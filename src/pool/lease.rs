@@ -103,6 +103,20 @@ impl GpuLease {
         self.pool.inner.manager.release(self.id)
     }
 
+    /// The lease of this id, to look at: dropping it gives nothing back.
+    #[cfg(feature = "capi")]
+    pub(crate) fn view(pool: &GpuPool, id: LeaseId) -> Result<Self, Error> {
+        let mut lease = Self::of(pool, id)?;
+        lease.mine = false;
+        Ok(lease)
+    }
+
+    /// Where its devices are in the pool's list of them.
+    #[cfg(feature = "capi")]
+    pub(crate) fn places(&self) -> Vec<usize> {
+        std::iter::once(self.first).chain(self.others.iter().copied()).collect()
+    }
+
     /// As [`Self::into_id`], but it is kept alive while it is held and the pool lives.
     #[cfg(feature = "capi")]
     pub(crate) fn into_kept_id(mut self) -> LeaseId {

@@ -24,7 +24,7 @@ pub use status::{DeviceStatus, GpuLeaseEntry};
 
 use crate::inventory::{Found, GpuDevice};
 use crate::manager::{LeaseManager, OpenError, Options};
-use crate::table::{Error, Health, Limits, ResourceId, Traits};
+use crate::table::{Error, Health, LeaseId, Limits, ResourceId, Traits};
 use keeper::Keeper;
 use watcher::{Stop, Watched};
 
@@ -206,6 +206,22 @@ impl GpuPool {
     /// The devices, in the order in which they were found.
     pub fn devices(&self) -> &[GpuDevice] {
         &self.inner.devices
+    }
+
+    /// The name of a device in the table, by its place in [`Self::devices`].
+    pub fn key(&self, place: usize) -> Option<&str> {
+        self.inner.keys.get(place).map(String::as_str)
+    }
+
+    /// Renews a lease in time from now on, by a thread of the library's own, while it is held and the pool lives: for leases that go by their
+    /// ids.
+    pub fn keep_alive(&self, id: LeaseId) -> Result<(), Error> {
+        let manager = &self.inner.manager;
+        // An error if it is over; and it has a whole ttl before it from now on.
+        manager.renew(id)?;
+        let ttl = manager.lease(id).ok_or(Error::UnknownLease)?.ttl;
+        self.inner.keeper.forget(id);
+        self.inner.keeper.keep(manager, id, ttl)
     }
 
     /// What the inventory said beside the devices: which are hidden from this process, why there are none.

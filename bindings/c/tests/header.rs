@@ -7,9 +7,25 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// The files of `src/ffi` that make up the header.
-const SECTIONS: [&str; 14] = [
-    "status", "reason", "error", "version", "manager", "lease", "resource", "info", "ticket",
-    "claim", "event", "watch", "deadlock", "counters",
+const SECTIONS: [&str; 18] = [
+    "status",
+    "reason",
+    "error",
+    "version",
+    "manager",
+    "lease",
+    "resource",
+    "info",
+    "ticket",
+    "claim",
+    "event",
+    "watch",
+    "deadlock",
+    "counters",
+    "pool",
+    "device",
+    "gpu_claim",
+    "gpu_lease",
 ];
 
 const TOP: &str = "\
@@ -26,13 +42,14 @@ const TOP: &str = "\
  * - They return a status, and details of it in `err`, which may be NULL; or a trit (+1, 0, -1).
  * - Every pointer is checked for NULL, which is allowed for what has no length. Outputs are written
  *   only as the status says. What failed has changed nothing.
- * - Managers and readers are opaque handles, to be closed. Leases and tickets are numbers, which
- *   need no care: one that is over, forged or of another manager is a status.
+ * - Managers, pools and readers are opaque handles, to be closed. Leases and tickets are numbers,
+ *   which need no care: one that is over, forged or of another manager is a status.
  * - Text comes in as pointer and length, in UTF-8, and is not kept: TERN_STR(\"gpu0\") writes both.
  *   It goes out into the caller's buffer, always terminated.
  * - Structs begin with their size; make them with their _init function.
  * - All functions may be called from any thread. None installs a signal handler, reads the
- *   environment, or prints (but for a bug of the library, which is TERN_ERR_PANIC).
+ *   environment (but for those that open a pool), or prints (but for a bug of the library, which is
+ *   TERN_ERR_PANIC).
  * - In a child after fork() every handle from before is TERN_ERR_FORKED.
  */
 #ifndef TERNLEASE_H

@@ -12,11 +12,15 @@ use std::time::Duration;
 
 use ternlease_core::ffi::claim::*;
 use ternlease_core::ffi::deadlock::tern_wait_t;
+use ternlease_core::ffi::device::*;
 use ternlease_core::ffi::error::tern_error_t;
 use ternlease_core::ffi::event::{tern_event_kind_t, tern_event_t};
+use ternlease_core::ffi::gpu_claim::*;
+use ternlease_core::ffi::gpu_lease::TERN_ENV_BY_UUID;
 use ternlease_core::ffi::info::*;
 use ternlease_core::ffi::lease::tern_lease_t;
 use ternlease_core::ffi::manager::*;
+use ternlease_core::ffi::pool::*;
 use ternlease_core::ffi::reason::{tern_reason_class_t, tern_reason_t};
 use ternlease_core::ffi::resource::{tern_resource_info_t, tern_resource_t};
 use ternlease_core::ffi::status::tern_status_t;
@@ -120,6 +124,22 @@ fn table() -> Table {
             struct_size, number, missed, at, lease, ticket, until, duration, kind, reason, health, reserved, resource
         }
         tern_wait_t { struct_size, ticket, lease, worker }
+        tern_pool_options_t {
+            struct_size, devices, devices_len, flags, poll_us, drain_limit_us, recovery_us, slots, clean_memory_mib
+        }
+        tern_device_t {
+            struct_size, vendor, index, known, memory_mib, compute_major, compute_minor, numa, island, gpu_instance,
+            compute_instance, pci, mig_profile, key, name, uuid, mig_parent
+        }
+        tern_device_status_t {
+            struct_size, lease, idle_us, seen_us, known, slots, leased_slots, leased_memory_mib, used_memory_mib,
+            busy_percent, lease_count, squatter_count, health, reserved, trouble
+        }
+        tern_process_t { struct_size, pid, known, memory_mib, reserved, user, command }
+        tern_gpu_claim_t {
+            struct_size, holder, holder_len, devices, device_count, ttl, wait, notice, parent, flags, count, slots,
+            memory_mib, min_memory_mib, min_compute_major, min_compute_minor, vendor, priority
+        }
     }
     enums! { table:
         tern_status_t {
@@ -149,11 +169,19 @@ fn table() -> Table {
             TERN_EVENT_GRANTED TERN_EVENT_RENEWED_LATE TERN_EVENT_REVOKING TERN_EVENT_ENDED TERN_EVENT_QUEUED
             TERN_EVENT_REFUSED TERN_EVENT_HEALTH
         }
+        tern_vendor_t {
+            TERN_VENDOR_ANY TERN_VENDOR_NVIDIA TERN_VENDOR_AMD TERN_VENDOR_INTEL TERN_VENDOR_OTHER
+        }
     }
     values! { table:
         TERN_OPTION_TICKS TERN_OPTION_OPEN_HOUSE TERN_OPTION_BREAK_DEADLOCKS
         TERN_LEASE_REVOKING TERN_LEASE_SPARE TERN_LEASE_PREEMPTIBLE TERN_LEASE_SHARED
         TERN_CLAIM_EXCLUSIVE TERN_CLAIM_SHARED TERN_CLAIM_SPARE TERN_CLAIM_PREEMPTIBLE TERN_CLAIM_PREEMPT
+        TERN_CLAIM_KEEP_ALIVE
+        TERN_POOL_CHECK_USE TERN_POOL_BREAK_DEADLOCKS
+        TERN_DEVICE_MEMORY TERN_DEVICE_COMPUTE TERN_DEVICE_NUMA TERN_DEVICE_ISLAND TERN_DEVICE_MIG
+        TERN_DEVICE_USED_MEMORY TERN_DEVICE_BUSY
+        TERN_ENV_BY_UUID
     }
     // These have other names in Rust, or none.
     table.value("TERN_FOREVER", u64::MAX);
