@@ -5,7 +5,7 @@
 #include "world.h"
 
 /* What a call needs first. */
-enum need { NO_HANDLE, MANAGER, EVENTS, DEADLOCKS };
+enum need { NO_HANDLE, MANAGER, EVENTS, DEADLOCKS, POOL };
 
 enum { POINTERS = 7 };
 
@@ -88,6 +88,24 @@ CALL(events_fd, (w->events, w->events_fd, w->err))
 CALL(deadlocks_victim, (w->deadlocks, 0, w->lease_out, w->err))
 CALL(deadlocks_stuck, (w->deadlocks, 0, w->names, w->capacity, w->needed, w->err))
 CALL(deadlocks_cycle, (w->deadlocks, 0, w->waits, w->capacity, w->needed, w->err))
+CALL(pool_open, (w->url, w->url_len, w->pool_options_in, w->pool_out, w->err))
+CALL(pool_on, (w->manager, w->pool_options_in, w->pool_out, w->err))
+CALL(pool_manager, (w->pool, w->manager_out, w->err))
+CALL(pool_capacity, (w->pool, w->number, w->err))
+CALL(pool_pending_claimers, (w->pool, w->number, w->err))
+CALL(pool_absence, (w->pool, w->text, w->capacity ? sizeof w->outputs.text : 0, w->needed, w->err))
+CALL(pool_device, (w->pool, 0, w->device, w->err))
+CALL(pool_device_status, (w->pool, 0, w->statuses, w->err))
+CALL(pool_snapshot, (w->pool, w->statuses, w->capacity, w->needed, w->err))
+CALL(pool_leases_on, (w->pool, 0, w->leases, w->capacity, w->needed, w->err))
+CALL(pool_squatters, (w->pool, 0, w->processes, w->capacity, w->needed, w->err))
+CALL(pool_claim, (w->pool, w->gpu_claim_in, w->lease_out, w->err))
+CALL(pool_try_claim, (w->pool, w->lease_out, w->err))
+CALL(pool_enqueue, (w->pool, w->gpu_claim_in, w->lease_out, w->ticket_out, w->err))
+CALL(gpu_lease_devices, (w->pool, w->gpu_lease, w->places, w->capacity, w->needed, w->err))
+CALL(gpu_lease_env, (w->pool, w->gpu_lease, 0, w->text, w->capacity ? sizeof w->outputs.text : 0, w->needed, w->err))
+CALL(gpu_lease_release, (w->pool, w->gpu_lease, w->err))
+CALL(gpu_lease_keep_alive, (w->pool, w->gpu_lease, w->err))
 
 #undef CALL
 #undef CALL_TRIT
@@ -96,7 +114,9 @@ CALL(deadlocks_cycle, (w->deadlocks, 0, w->waits, w->capacity, w->needed, w->err
 #define MUST(member) { #member, offsetof(struct world, member), 0 }
 #define MAY(member) { #member, offsetof(struct world, member), 1 }
 #define M MUST(manager)
+#define P MUST(pool)
 #define CLAIM MUST(claim_in), MUST(claim.holder), MUST(claim.resources), MUST(texts[1].data)
+#define GPU_CLAIM MUST(gpu_claim_in), MUST(gpu_claim.holder), MUST(gpu_claim.devices), MUST(device_names[1].data)
 
 static const struct call calls[] = {
     C(abi_check, NO_HANDLE, TERN_OK, MAY(err)),
@@ -143,13 +163,34 @@ static const struct call calls[] = {
     C(deadlocks_victim, DEADLOCKS, TERN_OK, MUST(deadlocks), MUST(lease_out)),
     C(deadlocks_stuck, DEADLOCKS, TERN_OK, MUST(deadlocks), MUST(names), MAY(needed)),
     C(deadlocks_cycle, DEADLOCKS, TERN_OK, MUST(deadlocks), MUST(waits), MAY(needed)),
+    C(pool_open, NO_HANDLE, TERN_OK, MUST(url), MAY(pool_options_in), MUST(pool_options.devices), MUST(pool_out)),
+    C(pool_on, MANAGER, TERN_OK, M, MAY(pool_options_in), MUST(pool_options.devices), MUST(pool_out)),
+    C(pool_manager, POOL, TERN_OK, P, MUST(manager_out)),
+    C(pool_capacity, POOL, TERN_OK, P, MUST(number)),
+    C(pool_pending_claimers, POOL, TERN_OK, P, MUST(number)),
+    C(pool_absence, POOL, TERN_OK, P, MUST(text), MAY(needed)),
+    C(pool_device, POOL, TERN_OK, P, MUST(device)),
+    C(pool_device_status, POOL, TERN_OK, P, MUST(statuses)),
+    C(pool_snapshot, POOL, TERN_OK, P, MUST(statuses), MAY(needed)),
+    C(pool_leases_on, POOL, TERN_OK, P, MUST(leases), MAY(needed)),
+    C(pool_squatters, POOL, TERN_OK, P, MUST(processes), MAY(needed)),
+    C(pool_claim, POOL, TERN_OK, P, GPU_CLAIM, MUST(lease_out)),
+    C(pool_try_claim, POOL, TERN_OK, P, MUST(lease_out)),
+    C(pool_enqueue, POOL, TERN_OK, P, GPU_CLAIM, MUST(lease_out), MUST(ticket_out)),
+    C(gpu_lease_devices, POOL, TERN_OK, P, MUST(places), MAY(needed)),
+    C(gpu_lease_env, POOL, TERN_OK, P, MUST(text), MAY(needed)),
+    C(gpu_lease_release, POOL, TERN_OK, P),
+    /* Not with a clock that counts ticks. */
+    C(gpu_lease_keep_alive, POOL, TERN_ERR_BAD_VALUE, P),
 };
 
 #undef C
 #undef MUST
 #undef MAY
 #undef M
+#undef P
 #undef CLAIM
+#undef GPU_CLAIM
 
 enum { CALLS = sizeof calls / sizeof calls[0] };
 

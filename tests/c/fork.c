@@ -22,11 +22,15 @@ static void check_all_forked(struct world *world)
 /* In the child only the handle ends; whatever it says from then on, it is a status. */
 static void check_close(struct world *world)
 {
+    uint64_t capacity = 0;
     tern_deadlocks_close(world->report);
     tern_events_close(world->reader);
+    tern_pool_close(world->gpus);
     tern_manager_close(world->owner);
     tern_manager_close(world->owner);
     int32_t status = tern_manager_tick(world->owner, NULL);
+    CHECK(status == TERN_ERR_FORKED || status == TERN_ERR_CLOSED);
+    status = tern_pool_capacity(world->gpus, &capacity, NULL);
     CHECK(status == TERN_ERR_FORKED || status == TERN_ERR_CLOSED);
 }
 
@@ -40,6 +44,20 @@ static void ordinary_use(tern_manager_t *manager)
     EXPECT(TERN_OK, tern_lease_release, manager, next);
 }
 
+/* The same with a pool, which starts a thread of its own if it may. */
+static void ordinary_use_of_pools(void)
+{
+    tern_pool_t *pool = open_pool("fake:2");
+    tern_gpu_claim_t claim = tern_gpu_claim_init();
+    tern_lease_t lease = 0;
+    claim.count = 2;
+    claim.ttl = 60 * TERN_SECOND;
+    claim.flags = TERN_CLAIM_KEEP_ALIVE;
+    EXPECT(TERN_OK, tern_pool_claim, pool, &claim, &lease);
+    EXPECT(TERN_OK, tern_gpu_lease_release, pool, lease);
+    tern_pool_close(pool);
+}
+
 /* A child that does everything, and a child of the child. The parent has no other thread, so new managers work there. */
 static void check_quiet_fork(void)
 {
@@ -51,6 +69,7 @@ static void check_quiet_fork(void)
         tern_manager_t *ticks = open_ticks(0), *real = open_real();
         ordinary_use(ticks);
         ordinary_use(real);
+        ordinary_use_of_pools();
         check_all_forked(&world);
         pid_t grandchild = start_child();
         if (grandchild == 0) {

@@ -4,13 +4,14 @@
 static void give(struct world *world, enum need need, const void *handle)
 {
     const void **places[] = { NULL, (const void **)(void *)&world->manager, (const void **)(void *)&world->events,
-                              (const void **)(void *)&world->deadlocks };
+                              (const void **)(void *)&world->deadlocks, (const void **)(void *)&world->pool };
     *places[need] = handle;
 }
 
 static const void *handle_of(const struct world *world, enum need kind)
 {
-    return kind == MANAGER ? (const void *)world->owner : kind == EVENTS ? (const void *)world->reader : world->report;
+    const void *handles[] = { NULL, world->owner, world->reader, world->report, world->gpus };
+    return handles[kind];
 }
 
 static void close_as(enum need kind, const void *handle)
@@ -20,8 +21,10 @@ static void close_as(enum need kind, const void *handle)
         tern_manager_close(pointer);
     else if (kind == EVENTS)
         tern_events_close(pointer);
-    else
+    else if (kind == DEADLOCKS)
         tern_deadlocks_close(pointer);
+    else
+        tern_pool_close(pointer);
 }
 
 /* Every function with a handle of every other kind. */
@@ -30,7 +33,7 @@ static void check_other_kinds(void)
     struct world world;
     world_open(&world);
     for (size_t i = 0; i < CALLS; i++) {
-        for (enum need kind = MANAGER; kind <= DEADLOCKS && calls[i].need != NO_HANDLE; kind++) {
+        for (enum need kind = MANAGER; kind <= POOL && calls[i].need != NO_HANDLE; kind++) {
             if (kind == calls[i].need)
                 continue;
             give(&world, calls[i].need, handle_of(&world, kind));
@@ -39,8 +42,8 @@ static void check_other_kinds(void)
         }
     }
     /* Closing by the wrong function closes nothing. */
-    for (enum need kind = MANAGER; kind <= DEADLOCKS; kind++)
-        for (enum need other = MANAGER; other <= DEADLOCKS; other++)
+    for (enum need kind = MANAGER; kind <= POOL; kind++)
+        for (enum need other = MANAGER; other <= POOL; other++)
             if (kind != other)
                 close_as(other, handle_of(&world, kind));
     CHECK(nothing_happened(&world));
@@ -73,7 +76,7 @@ static void check_no_handles(void)
         check_refused(&calls[i], &world, TERN_ERR_BAD_HANDLE);
         world_fill_inputs(&world);
     }
-    for (enum need kind = MANAGER; kind <= DEADLOCKS; kind++) {
+    for (enum need kind = MANAGER; kind <= POOL; kind++) {
         close_as(kind, (const char *)handle_of(&world, kind) + 1);
         close_as(kind, zeros);
         close_as(kind, ones);
@@ -103,15 +106,28 @@ static void check_closed(void)
     world_close(&other);
 }
 
-/* A reader and a report may outlive their manager. */
+/* A reader and a report may outlive their manager. A pool goes on, and with it the table of its manager. */
 static void check_outliving(void)
 {
     struct world world;
     world_open(&world);
     tern_manager_close(world.owner);
-    for (size_t i = 0; i < CALLS; i++)
+    tern_manager_close(world.pool_owner);
+    for (size_t i = 0; i < CALLS; i++) {
+        world_close_outputs(&world);
+        world_fill_outputs(&world);
         if (calls[i].need == EVENTS || calls[i].need == DEADLOCKS)
-            check_call(&calls[i], &world, calls[i].run(&world), TERN_OK), world.error = untouched_error();
+            check_call(&calls[i], &world, calls[i].run(&world), TERN_OK);
+        if (calls[i].need != POOL)
+            continue;
+        /* Each finds one device leased and one free. */
+        tern_lease_t *given = &world.outputs.lease;
+        *given = 0;
+        check_call(&calls[i], &world, calls[i].run(&world), calls[i].usual);
+        if (*given != 0)
+            EXPECT(TERN_OK, tern_gpu_lease_release, world.gpus, *given);
+    }
+    EXPECT(TERN_ERR_NOT_HELD, tern_gpu_lease_release, world.gpus, world.gpu_lease);
     int32_t status = TERN_OK;
     while (status == TERN_OK)
         status = tern_events_next(world.reader, &world.outputs.event, &err);
@@ -127,12 +143,15 @@ static void check_cycles(void)
     static tern_manager_t *managers[CYCLES];
     static tern_events_t *readers[CYCLES];
     static tern_deadlocks_t *reports[CYCLES];
+    static tern_pool_t *pools[CYCLES];
     struct world world;
     tern_event_t event = tern_event_init();
     tern_lease_t victim = 0;
+    uint64_t capacity = 0;
     world_open(&world);
     for (int i = 0; i < CYCLES; i++) {
         managers[i] = open_small(4, 4, 4, 4);
+        pools[i] = pool_on(managers[i], "fake:2");
         EXPECT(TERN_OK, tern_events_open, managers[i], 0, &readers[i]);
         EXPECT(TERN_OK, tern_deadlocks_find, managers[i], &reports[i], NULL);
         acquire(managers[i], "gpu0", "ann", 9);
@@ -140,22 +159,29 @@ static void check_cycles(void)
             tern_manager_close(managers[i]);
         tern_deadlocks_close(reports[i]);
         tern_events_close(readers[i]);
+        if (i % 3)
+            tern_pool_close(pools[i]);
         if (i % 2 == 0)
             tern_manager_close(managers[i]);
+        if (i % 3 == 0)
+            tern_pool_close(pools[i]);
         CHECK(nothing_happened(&world));
         for (int j = i; j >= 0 && j > i - KEPT; j -= 17) {
             EXPECT(TERN_ERR_CLOSED, tern_manager_tick, managers[j]);
             EXPECT(TERN_ERR_CLOSED, tern_events_next, readers[j], &event);
             EXPECT(TERN_ERR_CLOSED, tern_deadlocks_victim, reports[j], 0, &victim);
+            EXPECT(TERN_ERR_CLOSED, tern_pool_capacity, pools[j], &capacity);
         }
     }
     for (int i = CYCLES - KEPT; i < CYCLES; i++) {
         EXPECT(TERN_ERR_CLOSED, tern_manager_tick, managers[i]);
         EXPECT(TERN_ERR_CLOSED, tern_events_next, readers[i], &event);
         EXPECT(TERN_ERR_CLOSED, tern_deadlocks_victim, reports[i], 0, &victim);
+        EXPECT(TERN_ERR_CLOSED, tern_pool_capacity, pools[i], &capacity);
         tern_manager_close(managers[i]);
         tern_events_close(readers[i]);
         tern_deadlocks_close(reports[i]);
+        tern_pool_close(pools[i]);
     }
     CHECK(nothing_happened(&world));
     world_close(&world);
@@ -171,5 +197,6 @@ int main(void)
     tern_manager_close(NULL);
     tern_events_close(NULL);
     tern_deadlocks_close(NULL);
+    tern_pool_close(NULL);
     return finish(__FILE__);
 }

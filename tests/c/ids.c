@@ -19,6 +19,11 @@ static const struct use {
     LEASE("tern_lease_watch"),
     { "tern_manager_claim", offsetof(struct world, claim.parent), TERN_ERR_PARENT_NOT_HELD },
     { "tern_manager_enqueue", offsetof(struct world, claim.parent), TERN_ERR_PARENT_NOT_HELD },
+    { "tern_gpu_lease_devices", offsetof(struct world, gpu_lease), TERN_ERR_UNKNOWN_LEASE },
+    { "tern_gpu_lease_env", offsetof(struct world, gpu_lease), TERN_ERR_UNKNOWN_LEASE },
+    { "tern_gpu_lease_release", offsetof(struct world, gpu_lease), TERN_ERR_UNKNOWN_LEASE },
+    { "tern_pool_claim", offsetof(struct world, gpu_claim.parent), TERN_ERR_PARENT_NOT_HELD },
+    { "tern_pool_enqueue", offsetof(struct world, gpu_claim.parent), TERN_ERR_PARENT_NOT_HELD },
     TICKET("tern_ticket_state"),
     TICKET("tern_ticket_wait"),
     TICKET("tern_ticket_cancel"),
@@ -52,13 +57,14 @@ static void check_use(struct world *world, const struct use *use, uint64_t id)
 /* Nobody knows this id, neither as a lease nor as a ticket. */
 static void check_unknown(struct world *world, uint64_t id)
 {
-    tern_lease_t lease = world->lease;
+    tern_lease_t lease = world->lease, gpu_lease = world->gpu_lease;
     tern_ticket_t ticket = world->ticket;
     for (size_t i = 0; i < USES; i++)
         check_use(world, &uses[i], id);
     world->lease = lease;
+    world->gpu_lease = gpu_lease;
     world->ticket = ticket;
-    world->claim.parent = 0;
+    world->claim.parent = world->gpu_claim.parent = 0;
 }
 
 /* A lease is no ticket, and a ticket no lease. */
@@ -87,7 +93,8 @@ static void check_forged(uint64_t seed)
     for (int bit = 0; bit < 64; bit++) {
         const uint64_t forged[] = { lease ^ (uint64_t)1 << bit, ticket ^ (uint64_t)1 << bit };
         for (size_t i = 0; i < 2; i++)
-            if (forged[i] != held[0] && forged[i] != held[1] && forged[i] != held[2] && forged[i] != ticket)
+            if (forged[i] != held[0] && forged[i] != held[1] && forged[i] != held[2] && forged[i] != ticket &&
+                forged[i] != world.gpu_lease)
                 check_unknown(&world, forged[i]);
     }
     const uint64_t edges[] = { 0, 1, 2, 255, INT32_MAX, UINT32_MAX, INT64_MAX, (uint64_t)INT64_MAX + 1, UINT64_MAX - 1, UINT64_MAX };

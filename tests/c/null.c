@@ -33,6 +33,7 @@ static void check_without_error(const struct call *call)
     world.manager = NULL;
     world.events = NULL;
     world.deadlocks = NULL;
+    world.pool = NULL;
     if (call->need != NO_HANDLE) {
         CHECK_EQ(call->run(&world), TERN_ERR_NULL);
         CHECK(nothing_happened(&world));
@@ -84,6 +85,7 @@ static void check_member_pairs(void)
     tern_manager_close(NULL);
     tern_events_close(NULL);
     tern_deadlocks_close(NULL);
+    tern_pool_close(NULL);
     CHECK(nothing_happened(&world));
     world_close(&world);
 }
@@ -105,6 +107,13 @@ int main(void)
     check_no_room("tern_ticket_resources", offsetof(struct world, names), TERN_MORE, 1);
     check_no_room("tern_deadlocks_stuck", offsetof(struct world, names), TERN_MORE, 2);
     check_no_room("tern_deadlocks_cycle", offsetof(struct world, waits), TERN_MORE, 2);
+    check_no_room("tern_pool_absence", offsetof(struct world, text), TERN_MORE, 1);
+    check_no_room("tern_pool_snapshot", offsetof(struct world, statuses), TERN_MORE, 2);
+    check_no_room("tern_pool_leases_on", offsetof(struct world, leases), TERN_MORE, 1);
+    check_no_room("tern_pool_squatters", offsetof(struct world, processes), TERN_OK, 0);
+    check_no_room("tern_gpu_lease_devices", offsetof(struct world, places), TERN_MORE, 1);
+    check_no_room("tern_gpu_lease_env", offsetof(struct world, text), TERN_MORE,
+                  sizeof "CUDA_DEVICE_ORDER=PCI_BUS_ID\nCUDA_VISIBLE_DEVICES=0\n");
     check_member_pairs();
     return finish(__FILE__);
 }

@@ -39,6 +39,47 @@ static inline tern_manager_t *open_small(uint32_t leases, uint32_t tickets, uint
     return open_with(&options);
 }
 
+/* Options for a pool of these devices: "fake:2", "none". */
+static inline tern_pool_options_t devices_of(const char *devices)
+{
+    tern_pool_options_t options = tern_pool_options_init();
+    options.devices = devices;
+    options.devices_len = strlen(devices);
+    return options;
+}
+
+/* A pool of these devices, with a table of its own and a real clock. */
+static inline tern_pool_t *open_pool(const char *devices)
+{
+    tern_error_t err;
+    tern_pool_t *pool = NULL;
+    tern_pool_options_t options = devices_of(devices);
+    EXPECT(TERN_OK, tern_pool_open, TERN_STR("process:"), &options, &pool);
+    CHECK(pool != NULL);
+    return pool;
+}
+
+/* One on the table of a manager. */
+static inline tern_pool_t *pool_on(const tern_manager_t *manager, const char *devices)
+{
+    tern_error_t err;
+    tern_pool_t *pool = NULL;
+    tern_pool_options_t options = devices_of(devices);
+    EXPECT(TERN_OK, tern_pool_on, manager, &options, &pool);
+    CHECK(pool != NULL);
+    return pool;
+}
+
+/* Any one device, which is free. */
+static inline tern_lease_t claim_one(const tern_pool_t *pool)
+{
+    tern_error_t err;
+    tern_lease_t lease = 0;
+    EXPECT(TERN_OK, tern_pool_try_claim, pool, &lease);
+    CHECK(lease != 0);
+    return lease;
+}
+
 static inline tern_lease_t acquire(const tern_manager_t *manager, const char *resource, const char *holder, uint64_t ttl)
 {
     tern_error_t err;

@@ -1,4 +1,4 @@
-/* The library prints nothing, installs no signal handler and does not read the environment. */
+/* The library prints nothing, installs no signal handler, and what opens no pool does not read the environment. */
 #include "calls.h"
 #include "child.h"
 
@@ -13,6 +13,14 @@ static void use_threads(void)
     claim.wait = 2000;
     EXPECT(TERN_TIMEOUT, tern_manager_claim, manager, &claim, &none);
     tern_manager_close(manager);
+
+    /* And one that keeps leases alive. */
+    tern_pool_t *pool = open_pool("fake:1");
+    tern_gpu_claim_t kept = tern_gpu_claim_init();
+    kept.ttl = 60 * TERN_SECOND;
+    kept.flags = TERN_CLAIM_KEEP_ALIVE;
+    EXPECT(TERN_OK, tern_pool_claim, pool, &kept, &lease);
+    tern_pool_close(pool);
 }
 
 /* Every function, once as usual and once with NULL for a handle. */
@@ -25,6 +33,7 @@ static void use_everything(void)
         world.manager = NULL;
         world.events = NULL;
         world.deadlocks = NULL;
+        world.pool = NULL;
         if (calls[i].need != NO_HANDLE)
             calls[i].run(&world);
         world_close(&world);

@@ -42,6 +42,10 @@ static const struct answer {
     { "tern_ticket_resources", offsetof(struct world, names), sizeof(tern_name_t), 1, 1 },
     { "tern_deadlocks_stuck", offsetof(struct world, names), sizeof(tern_name_t), 2, 1 },
     { "tern_deadlocks_cycle", offsetof(struct world, waits), sizeof(tern_wait_t), 2, 1 },
+    { "tern_pool_device", offsetof(struct world, device), sizeof(tern_device_t), 1, 0 },
+    { "tern_pool_device_status", offsetof(struct world, statuses), sizeof(tern_device_status_t), 1, 0 },
+    { "tern_pool_snapshot", offsetof(struct world, statuses), sizeof(tern_device_status_t), 2, 1 },
+    { "tern_pool_squatters", offsetof(struct world, processes), sizeof(tern_process_t), 0, 1 },
 };
 
 /* The call, with the answer to go into `memory` and the first struct saying that it has this size. */
@@ -90,7 +94,7 @@ static void check_answer(struct world *world, const struct answer *answer, const
 static void check_answers(void)
 {
     struct world world;
-    unsigned char whole[ROOM * sizeof(tern_lease_info_t)];
+    unsigned char whole[ROOM * sizeof(tern_device_t)];
     world_open(&world);
     for (const struct answer *answer = answers; answer < answers + sizeof answers / sizeof answers[0]; answer++) {
         check_call(call_named(answer->name), &world, ask(&world, answer, answer->size, ROOM), TERN_OK);

@@ -31,6 +31,16 @@ static const struct argument {
     ARGUMENT("tern_manager_claim", texts[1].data, texts[1].len, TERN_ERR_EMPTY_NAME),
     ARGUMENT("tern_manager_enqueue", claim.holder, claim.holder_len, TERN_ERR_EMPTY_NAME),
     ARGUMENT("tern_manager_enqueue", texts[1].data, texts[1].len, TERN_ERR_EMPTY_NAME),
+    { "tern_pool_open", offsetof(struct world, url), offsetof(struct world, url_len), TERN_ERR_BAD_URL, TERN_ERR_BAD_URL, 4096 },
+    /* Which devices: if nothing is said, the environment is asked. */
+    { "tern_pool_open", offsetof(struct world, pool_options.devices), offsetof(struct world, pool_options.devices_len), TERN_OK,
+      TERN_ERR_BAD_VALUE, 4096 },
+    { "tern_pool_on", offsetof(struct world, pool_options.devices), offsetof(struct world, pool_options.devices_len), TERN_OK,
+      TERN_ERR_BAD_VALUE, 4096 },
+    ARGUMENT("tern_pool_claim", gpu_claim.holder, gpu_claim.holder_len, TERN_OK),
+    ARGUMENT("tern_pool_claim", device_names[0].data, device_names[0].len, TERN_ERR_UNKNOWN_RESOURCE),
+    ARGUMENT("tern_pool_enqueue", gpu_claim.holder, gpu_claim.holder_len, TERN_OK),
+    ARGUMENT("tern_pool_enqueue", device_names[1].data, device_names[1].len, TERN_ERR_UNKNOWN_RESOURCE),
 #undef ARGUMENT
 };
 
@@ -98,14 +108,14 @@ static void check_argument(const struct argument *argument)
         check_refused(call, &world, TERN_ERR_BAD_TEXT);
     }
 
-    /* A zero byte would cut a name off on its way back. No URL has one either. */
+    /* A zero byte would cut a name off on its way back. No URL has one either, and nothing that says which devices. */
     const struct {
         const char *text;
         size_t len;
     } with_zeros[] = { { "", 1 }, { "gpu0", 5 }, { "\0gpu0", 5 }, { "gp\0u0", 5 }, { "\xc3\xa4\0", 3 } };
     for (size_t i = 0; i < sizeof with_zeros / sizeof with_zeros[0]; i++) {
         give(&world, argument, at_end(with_zeros[i].text, with_zeros[i].len), with_zeros[i].len);
-        check_refused(call, &world, argument->longest == TERN_NAME_MAX ? TERN_ERR_BAD_TEXT : TERN_ERR_BAD_URL);
+        check_refused(call, &world, argument->longest == TERN_NAME_MAX ? TERN_ERR_BAD_TEXT : argument->too_long);
     }
 
     /* What is too long is not even read. */

@@ -1,5 +1,5 @@
 /*
- * A manager in which every function has something to do, and a place for every argument of every function.
+ * A manager and a pool in which every function has something to do, and a place for every argument of every function.
  * calls.h calls the functions with it; a test changes one argument and looks what happens.
  */
 #ifndef TERN_TESTS_WORLD_H
@@ -20,6 +20,7 @@ struct outputs {
     tern_manager_t *manager;
     tern_events_t *events;
     tern_deadlocks_t *deadlocks;
+    tern_pool_t *pool;
     char text[4096];
     tern_lease_t leases[ROOM];
     tern_event_t event;
@@ -29,10 +30,16 @@ struct outputs {
     tern_ticket_info_t ticket_infos[ROOM];
     tern_name_t names[ROOM];
     tern_wait_t waits[ROOM];
+    size_t places[ROOM];
+    tern_device_t device;
+    tern_device_status_t statuses[ROOM];
+    tern_process_t processes[ROOM];
 };
 
 struct world {
     tern_manager_t *owner, *manager;
+    tern_manager_t *pool_owner;
+    tern_pool_t *gpus, *pool;
     tern_events_t *reader, *events;
     tern_deadlocks_t *report, *deadlocks;
 
@@ -41,7 +48,10 @@ struct world {
     tern_options_t options, *options_in;
     tern_text_t texts[2];
     tern_claim_t claim, *claim_in;
-    tern_lease_t lease;
+    tern_pool_options_t pool_options, *pool_options_in;
+    tern_text_t device_names[2];
+    tern_gpu_claim_t gpu_claim, *gpu_claim_in;
+    tern_lease_t lease, gpu_lease;
     tern_ticket_t ticket;
     tern_watch_fn callback;
     tern_drop_fn drop;
@@ -56,6 +66,7 @@ struct world {
     tern_manager_t **manager_out;
     tern_events_t **events_out;
     tern_deadlocks_t **deadlocks_out;
+    tern_pool_t **pool_out;
     char *text;
     tern_lease_t *leases;
     tern_event_t *event;
@@ -65,10 +76,14 @@ struct world {
     tern_ticket_info_t *ticket_infos;
     tern_name_t *names;
     tern_wait_t *waits;
+    size_t *places;
+    tern_device_t *device;
+    tern_device_status_t *statuses;
+    tern_process_t *processes;
     tern_error_t *err, error;
 
     struct outputs outputs, before;
-    struct snapshot seen;
+    struct snapshot seen, pool_seen;
 };
 
 static inline void ignore_notice(void *user, tern_lease_t lease, tern_trit_t state, int32_t reason, uint64_t at)
@@ -86,6 +101,7 @@ static inline void world_fill_inputs(struct world *world)
     world->manager = world->owner;
     world->events = world->reader;
     world->deadlocks = world->report;
+    world->pool = world->gpus;
     world->url = "process:";
     world->holder = "ann";
     world->resource = "free";
@@ -102,6 +118,17 @@ static inline void world_fill_inputs(struct world *world)
     world->texts[0].len = world->texts[1].len = 4;
     world->claim = claim_of("eve", world->texts, 2);
     world->claim_in = &world->claim;
+    world->pool_options = devices_of("fake:2");
+    world->pool_options_in = &world->pool_options;
+    world->device_names[0].data = "nvidia:0";
+    world->device_names[1].data = "nvidia:1";
+    world->device_names[0].len = world->device_names[1].len = 8;
+    world->gpu_claim = tern_gpu_claim_init();
+    world->gpu_claim.holder = "eve";
+    world->gpu_claim.holder_len = 3;
+    world->gpu_claim.devices = world->device_names;
+    world->gpu_claim.device_count = 2;
+    world->gpu_claim_in = &world->gpu_claim;
     world->callback = ignore_notice;
     world->drop = ignore_drop;
     world->capacity = ROOM;
@@ -114,6 +141,7 @@ static inline void world_fill_outputs(struct world *world)
     out->manager = NULL;
     out->events = NULL;
     out->deadlocks = NULL;
+    out->pool = NULL;
     out->ticket_fd = out->events_fd = -1;
     out->event.struct_size = sizeof out->event;
     out->resource_infos[0].struct_size = sizeof out->resource_infos[0];
@@ -122,6 +150,9 @@ static inline void world_fill_outputs(struct world *world)
     out->ticket_infos[0].struct_size = sizeof out->ticket_infos[0];
     out->names[0].struct_size = sizeof out->names[0];
     out->waits[0].struct_size = sizeof out->waits[0];
+    out->device.struct_size = sizeof out->device;
+    out->statuses[0].struct_size = sizeof out->statuses[0];
+    out->processes[0].struct_size = sizeof out->processes[0];
     memcpy(&world->before, out, sizeof *out);
     world->error = untouched_error();
 
@@ -135,6 +166,7 @@ static inline void world_fill_outputs(struct world *world)
     world->manager_out = &out->manager;
     world->events_out = &out->events;
     world->deadlocks_out = &out->deadlocks;
+    world->pool_out = &out->pool;
     world->text = out->text;
     world->leases = out->leases;
     world->event = &out->event;
@@ -144,10 +176,17 @@ static inline void world_fill_outputs(struct world *world)
     world->ticket_infos = out->ticket_infos;
     world->names = out->names;
     world->waits = out->waits;
+    world->places = out->places;
+    world->device = &out->device;
+    world->statuses = out->statuses;
+    world->processes = out->processes;
     world->err = &world->error;
 }
 
-/* Makes the manager: a held lease, a claim in line for it, a want, a deadlock of x and y, events to read. */
+/*
+ * Makes the manager: a held lease, a claim in line for it, a want, a deadlock of x and y, events to read; and a pool of two devices
+ * on a table of its own, one of them leased.
+ */
 static inline void world_open(struct world *world)
 {
     tern_error_t err;
@@ -165,9 +204,13 @@ static inline void world_open(struct world *world)
     EXPECT(TERN_OK, tern_manager_want, world->owner, TERN_STR("y"), TERN_STR("p"));
     EXPECT(TERN_OK, tern_deadlocks_find, world->owner, &world->report, &found);
     CHECK_EQ(found, 1);
+    world->pool_owner = open_small(64, 64, 64, 64);
+    world->gpus = pool_on(world->pool_owner, "fake:2");
+    world->gpu_lease = claim_one(world->gpus);
     world_fill_inputs(world);
     world_fill_outputs(world);
     world->seen = look_at(world->owner);
+    world->pool_seen = look_at(world->pool_owner);
 }
 
 /* No output was written. */
@@ -176,10 +219,11 @@ static inline int outputs_are_untouched(const struct world *world)
     return memcmp(&world->outputs, &world->before, sizeof world->outputs) == 0;
 }
 
-/* The last call has changed nothing: neither the table nor the caller's memory. */
+/* The last call has changed nothing: neither the tables nor the caller's memory. */
 static inline int nothing_happened(struct world *world)
 {
-    return outputs_are_untouched(world) && is_unchanged(world->owner, &world->seen);
+    return outputs_are_untouched(world) && is_unchanged(world->owner, &world->seen) &&
+           is_unchanged(world->pool_owner, &world->pool_seen);
 }
 
 /* Gives back what calls have given out. */
@@ -188,6 +232,7 @@ static inline void world_close_outputs(struct world *world)
     tern_manager_close(world->outputs.manager);
     tern_events_close(world->outputs.events);
     tern_deadlocks_close(world->outputs.deadlocks);
+    tern_pool_close(world->outputs.pool);
     if (world->outputs.ticket_fd != -1)
         close(world->outputs.ticket_fd);
 }
@@ -198,6 +243,8 @@ static inline void world_close(struct world *world)
     tern_deadlocks_close(world->report);
     tern_events_close(world->reader);
     tern_manager_close(world->owner);
+    tern_pool_close(world->gpus);
+    tern_manager_close(world->pool_owner);
 }
 
 #endif
