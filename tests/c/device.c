@@ -172,23 +172,6 @@ static void check_long_texts(void)
     tern_pool_close(pool);
 }
 
-static void check_places(const tern_pool_t *pool)
-{
-    const size_t beyond[] = { DEVICES, DEVICES + 1, UINT32_MAX, SIZE_MAX };
-    tern_device_t device = tern_device_init();
-    tern_device_status_t status = tern_device_status_init();
-    tern_process_t process = tern_process_init();
-    tern_lease_t lease = 77;
-    size_t needed = 77;
-    for (size_t i = 0; i < sizeof beyond / sizeof beyond[0]; i++) {
-        EXPECT(TERN_ERR_BAD_VALUE, tern_pool_device, pool, beyond[i], &device);
-        EXPECT(TERN_ERR_BAD_VALUE, tern_pool_device_status, pool, beyond[i], &status);
-        EXPECT(TERN_ERR_BAD_VALUE, tern_pool_leases_on, pool, beyond[i], &lease, 1, &needed);
-        EXPECT(TERN_ERR_BAD_VALUE, tern_pool_squatters, pool, beyond[i], &process, 1, &needed);
-    }
-    CHECK(device.vendor == 0 && status.slots == 0 && process.pid == 0 && lease == 77 && needed == 77);
-}
-
 int main(void)
 {
     tern_pool_t *pool = open_declared(declaration);
@@ -196,7 +179,6 @@ int main(void)
     check_health(pool);
     check_leases(pool);
     check_changes(pool);
-    check_places(pool);
     tern_pool_close(pool);
     check_shares();
     check_long_texts();

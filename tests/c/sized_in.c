@@ -152,9 +152,142 @@ static void check_options(void)
     CHECK(none == NULL);
 }
 
+/* As above: nothing in it is as usual, so that whatever is cut off makes a difference. */
+static tern_gpu_claim_t whole_gpu_claim(const tern_text_t *devices, tern_lease_t parent)
+{
+    tern_gpu_claim_t claim = tern_gpu_claim_init();
+    claim.holder = "ann";
+    claim.holder_len = 3;
+    claim.devices = devices;
+    claim.device_count = 2;
+    claim.ttl = 50;
+    claim.wait = 3;
+    claim.notice = 2;
+    claim.parent = parent;
+    claim.flags = TERN_CLAIM_PREEMPTIBLE;
+    claim.count = 2;
+    claim.slots = 3;
+    claim.memory_mib = 10;
+    claim.min_memory_mib = 1000;
+    claim.min_compute_major = 7;
+    claim.min_compute_minor = 5;
+    claim.vendor = TERN_VENDOR_NVIDIA;
+    claim.priority = 5;
+    return claim;
+}
+
+static const tern_text_t devices[] = { { "1", 1 }, { "0", 1 } };
+
+static tern_pool_t *open_pool_for_claims(tern_manager_t **manager, tern_lease_t *parent)
+{
+    tern_pool_options_t options = devices_of("fake:3");
+    tern_pool_t *pool = NULL;
+    *manager = open_small(8, 8, 8, 8);
+    options.slots = 4;
+    EXPECT(TERN_OK, tern_pool_on, *manager, &options, &pool);
+    *parent = acquire(*manager, "node", "job", 100);
+    return pool;
+}
+
+static void check_short_gpu_claim(size_t size)
+{
+    tern_lease_t parent, lease[2] = { 77, 77 };
+    tern_lease_info_t infos[2] = { tern_lease_info_init(), tern_lease_info_init() };
+    int32_t status[2];
+    for (int way = 0; way < 2; way++) {
+        tern_manager_t *manager;
+        tern_pool_t *pool = open_pool_for_claims(&manager, &parent);
+        tern_gpu_claim_t claim = whole_gpu_claim(devices, parent);
+        if (way == 0) {
+            status[way] = tern_pool_claim(pool, cut(&claim, sizeof claim, size), &lease[way], &err);
+        } else {
+            memset((char *)&claim + size, 0, sizeof claim - size);
+            claim.struct_size = sizeof claim;
+            status[way] = tern_pool_claim(pool, &claim, &lease[way], &err);
+        }
+        if (status[way] == TERN_OK)
+            EXPECT(TERN_OK, tern_lease_info, manager, lease[way], &infos[way]);
+        tern_pool_close(pool);
+        tern_manager_close(manager);
+    }
+    CHECK_EQ(status[0], status[1]);
+    infos[0].lease = infos[1].lease = infos[0].parent = infos[1].parent = 0;
+    CHECK(memcmp(&infos[0], &infos[1], sizeof infos[0]) == 0);
+}
+
+static void check_gpu_claims(void)
+{
+    tern_lease_t parent, lease = 77;
+    tern_ticket_t ticket = 77;
+    tern_manager_t *manager;
+    for (size_t size = sizeof(size_t); size <= sizeof(tern_gpu_claim_t); size++)
+        check_short_gpu_claim(size);
+
+    tern_pool_t *pool = open_pool_for_claims(&manager, &parent);
+    tern_gpu_claim_t claim = whole_gpu_claim(devices, parent);
+    for (size_t size = sizeof claim + 1; size <= LONGEST; size += size < 300 ? 1 : 97) {
+        EXPECT(TERN_OK, tern_pool_claim, pool, cut(&claim, sizeof claim, size), &lease);
+        EXPECT(TERN_OK, tern_gpu_lease_release, pool, lease);
+    }
+    struct snapshot before = look_at(manager);
+    lease = 77;
+    for (size_t size = sizeof claim + 1; size <= LONGEST; size += size < 300 ? 1 : 97) {
+        const size_t dirty[] = { sizeof claim, (sizeof claim + size) / 2, size - 1 };
+        for (size_t i = 0; i < 3; i++) {
+            tern_gpu_claim_t *said = cut(&claim, sizeof claim, size);
+            memory[dirty[i]] = 1;
+            EXPECT(TERN_ERR_BAD_STRUCT, tern_pool_claim, pool, said, &lease);
+            EXPECT(TERN_ERR_BAD_STRUCT, tern_pool_enqueue, pool, said, &lease, &ticket);
+        }
+    }
+    for (size_t i = 0; i < sizeof absurd / sizeof absurd[0]; i++) {
+        claim.struct_size = absurd[i];
+        EXPECT(TERN_ERR_BAD_STRUCT, tern_pool_claim, pool, &claim, &lease);
+        EXPECT(TERN_ERR_BAD_STRUCT, tern_pool_enqueue, pool, &claim, &lease, &ticket);
+    }
+    CHECK(lease == 77 && ticket == 77 && is_unchanged(manager, &before));
+    tern_pool_close(pool);
+    tern_manager_close(manager);
+}
+
+static void check_pool_options(void)
+{
+    tern_pool_options_t options = devices_of("fake:2");
+    tern_manager_t *manager = open_small(8, 8, 8, 8);
+    tern_pool_t *pool = NULL;
+    options.slots = 3;
+    for (size_t size = offsetof(tern_pool_options_t, flags); size <= LONGEST; size += size < 100 ? 1 : 97) {
+        tern_device_status_t status = tern_device_status_init();
+        EXPECT(TERN_OK, tern_pool_on, manager, cut(&options, sizeof options, size), &pool);
+        EXPECT(TERN_OK, tern_pool_device_status, pool, 1, &status);
+        CHECK_EQ(status.slots, size <= offsetof(tern_pool_options_t, slots) ? 1 : 3);
+        tern_pool_close(pool);
+    }
+
+    pool = NULL;
+    for (size_t size = sizeof options + 1; size <= LONGEST; size += size < 100 ? 1 : 97) {
+        const size_t dirty[] = { sizeof options, (sizeof options + size) / 2, size - 1 };
+        for (size_t i = 0; i < 3; i++) {
+            tern_pool_options_t *said = cut(&options, sizeof options, size);
+            memory[dirty[i]] = 0x80;
+            EXPECT(TERN_ERR_BAD_STRUCT, tern_pool_on, manager, said, &pool);
+            EXPECT(TERN_ERR_BAD_STRUCT, tern_pool_open, TERN_STR("process:"), said, &pool);
+        }
+    }
+    for (size_t i = 0; i < sizeof absurd / sizeof absurd[0]; i++) {
+        options.struct_size = absurd[i];
+        EXPECT(TERN_ERR_BAD_STRUCT, tern_pool_on, manager, &options, &pool);
+        EXPECT(TERN_ERR_BAD_STRUCT, tern_pool_open, TERN_STR("process:"), &options, &pool);
+    }
+    CHECK(pool == NULL);
+    tern_manager_close(manager);
+}
+
 int main(void)
 {
     check_claims();
     check_options();
+    check_gpu_claims();
+    check_pool_options();
     return finish(__FILE__);
 }

@@ -217,6 +217,122 @@ static void check_indices(struct world *world)
     CHECK(nothing_happened(world));
 }
 
+/* Both ways to open a pool refuse the options for the same reason. */
+static void check_bad_pool(struct world *world, int32_t status)
+{
+    EXPECT(status, tern_pool_open, TERN_STR("process:"), &world->pool_options, world->pool_out);
+    EXPECT(status, tern_pool_on, world->owner, &world->pool_options, world->pool_out);
+    CHECK(nothing_happened(world));
+    world_fill_inputs(world);
+}
+
+static void check_pool_options(struct world *world)
+{
+    uint64_t *const times[] = { &world->pool_options.poll_us, &world->pool_options.drain_limit_us, &world->pool_options.recovery_us };
+    for (int bit = 2; bit < 64; bit++) {
+        world->pool_options.flags = (uint64_t)1 << bit;
+        check_bad_pool(world, TERN_ERR_BAD_VALUE);
+        world->pool_options.flags = (uint64_t)1 << bit | TERN_POOL_CHECK_USE;
+        check_bad_pool(world, TERN_ERR_BAD_VALUE);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        for (size_t j = 0; j < TOO_LARGE; j++) {
+            *times[i] = too_large[j];
+            check_bad_pool(world, TERN_ERR_TIME_TOO_LARGE);
+        }
+        for (size_t j = 0; j < LARGE; j++) {
+            tern_pool_t *pool = NULL;
+            *times[i] = large[j];
+            EXPECT(TERN_OK, tern_pool_open, TERN_STR("process:"), &world->pool_options, &pool);
+            tern_pool_close(pool);
+            world_fill_inputs(world);
+        }
+    }
+    world->pool_options.devices_len = SIZE_MAX;
+    check_bad_pool(world, TERN_ERR_BAD_VALUE);
+    world->pool_options.slots = world->pool_options.clean_memory_mib = UINT32_MAX;
+    tern_pool_t *pool = NULL;
+    EXPECT(TERN_OK, tern_pool_open, TERN_STR("process:"), &world->pool_options, &pool);
+    tern_pool_close(pool);
+    world_fill_inputs(world);
+}
+
+/* Both functions refuse the claim for devices for the same reason. */
+static void check_bad_gpu_claim(struct world *world, int32_t status)
+{
+    EXPECT(status, tern_pool_claim, world->gpus, &world->gpu_claim, world->lease_out);
+    EXPECT(status, tern_pool_enqueue, world->gpus, &world->gpu_claim, world->lease_out, world->ticket_out);
+    CHECK(nothing_happened(world));
+    world_fill_inputs(world);
+}
+
+static void check_gpu_claim_numbers(struct world *world)
+{
+    const int32_t priorities[] = { -32769, 32768, 65536, INT32_MIN, INT32_MAX }, vendors[] = { -1, 5, 256, INT32_MIN, INT32_MAX };
+    const uint32_t counts[] = { 3, 256, 65536, INT32_MAX, UINT32_MAX };
+    const uint64_t kept[] = { 0, TERN_CLAIM_PREEMPT };
+    for (size_t i = 0; i < 5; i++) {
+        world->gpu_claim.priority = priorities[i];
+        check_bad_gpu_claim(world, TERN_ERR_BAD_VALUE);
+        world->gpu_claim.vendor = vendors[i];
+        check_bad_gpu_claim(world, TERN_ERR_BAD_VALUE);
+        world->gpu_claim.count = counts[i];
+        check_bad_gpu_claim(world, TERN_ERR_IMPOSSIBLE);
+    }
+    for (int bit = 0; bit < 64; bit++) {
+        if ((TERN_CLAIM_SPARE | TERN_CLAIM_PREEMPTIBLE | TERN_CLAIM_PREEMPT) >> bit & 1)
+            continue;
+        /* Keeping alive is known, but not to managers that count ticks. */
+        world->gpu_claim.flags = (uint64_t)1 << bit;
+        check_bad_gpu_claim(world, TERN_ERR_BAD_VALUE);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        world->gpu_claim.flags = kept[i];
+        world->gpu_claim.notice = 1;
+        check_bad_gpu_claim(world, TERN_ERR_BAD_VALUE);
+    }
+    for (size_t i = 0; i < TOO_LARGE; i++) {
+        world->gpu_claim.ttl = too_large[i];
+        check_bad_gpu_claim(world, TERN_ERR_TIME_TOO_LARGE);
+        world->gpu_claim.wait = too_large[i];
+        check_bad_gpu_claim(world, TERN_ERR_TIME_TOO_LARGE);
+        world->gpu_claim.flags = TERN_CLAIM_SPARE;
+        world->gpu_claim.notice = too_large[i];
+        check_bad_gpu_claim(world, TERN_ERR_TIME_TOO_LARGE);
+    }
+    world->gpu_claim.flags = TERN_CLAIM_PREEMPTIBLE;
+    world->gpu_claim.notice = TERN_FOREVER;
+    check_bad_gpu_claim(world, TERN_ERR_TIME_TOO_LARGE);
+    uint32_t *const least[] = { &world->gpu_claim.slots, &world->gpu_claim.memory_mib, &world->gpu_claim.min_memory_mib,
+                                &world->gpu_claim.min_compute_major };
+    for (size_t i = 0; i < 4; i++) {
+        *least[i] = UINT32_MAX;
+        check_bad_gpu_claim(world, TERN_ERR_IMPOSSIBLE);
+    }
+    world->gpu_claim.slots = 2;
+    check_bad_gpu_claim(world, TERN_ERR_IMPOSSIBLE);
+    world->device_names[1] = world->device_names[0];
+    check_bad_gpu_claim(world, TERN_ERR_DUPLICATE_RESOURCE);
+    world->gpu_claim.device_count = SIZE_MAX;
+    check_bad_gpu_claim(world, TERN_ERR_BAD_VALUE);
+    world->gpu_claim.devices = (const tern_text_t *)(const void *)((const char *)world->device_names + 1);
+    check_bad_gpu_claim(world, TERN_ERR_BAD_VALUE);
+}
+
+static void check_places(struct world *world)
+{
+    const size_t beyond[] = { 2, 3, 255, (size_t)INT64_MAX, SIZE_MAX };
+    for (size_t i = 0; i < sizeof beyond / sizeof beyond[0]; i++) {
+        EXPECT(TERN_ERR_BAD_VALUE, tern_pool_device, world->gpus, beyond[i], world->device);
+        EXPECT(TERN_ERR_BAD_VALUE, tern_pool_device_status, world->gpus, beyond[i], world->statuses);
+        EXPECT(TERN_ERR_BAD_VALUE, tern_pool_leases_on, world->gpus, beyond[i], world->leases, ROOM, world->needed);
+        EXPECT(TERN_ERR_BAD_VALUE, tern_pool_squatters, world->gpus, beyond[i], world->processes, ROOM, world->needed);
+    }
+    for (int bit = 1; bit < 32; bit++)
+        EXPECT(TERN_ERR_BAD_VALUE, tern_gpu_lease_env, world->gpus, world->gpu_lease, (uint32_t)1 << bit, world->text, 99, world->needed);
+    CHECK(nothing_happened(world));
+}
+
 int main(void)
 {
     struct world world;
@@ -229,6 +345,9 @@ int main(void)
     check_claim_numbers(&world);
     check_claim_resources(&world);
     check_indices(&world);
+    check_pool_options(&world);
+    check_gpu_claim_numbers(&world);
+    check_places(&world);
     world_close(&world);
     return finish(__FILE__);
 }
