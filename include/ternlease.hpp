@@ -27,19 +27,26 @@
  * - What was moved from, or made without arguments, is empty: its calls fail with tern::status::null.
  * - Text is taken as std::string_view in UTF-8 and not kept beyond the call; it is returned as std::string.
  * - capi() of a class gives what the functions of ternlease.h take.
- * - Include this file; those in ternlease/ are its parts, one class each.
+ * - A tern::pool is such a handle, too, on devices. It is closed when the last pool and the last tern::gpu_lease of it
+ *   is gone.
+ * - Include this file; those in ternlease/ are its parts, one class each. Only ternlease/cuda.hpp is for itself: it
+ *   needs CUDA's headers, and tells CUDA which devices a lease has.
  */
 #ifndef TERNLEASE_HPP
 #define TERNLEASE_HPP
 
 #include "ternlease/claim.hpp"
 #include "ternlease/deadlock.hpp"
+#include "ternlease/device.hpp"
 #include "ternlease/enums.hpp"
 #include "ternlease/events.hpp"
+#include "ternlease/gpu_claim.hpp"
+#include "ternlease/gpu_lease.hpp"
 #include "ternlease/info.hpp"
 #include "ternlease/lease.hpp"
 #include "ternlease/manager.hpp"
 #include "ternlease/options.hpp"
+#include "ternlease/pool.hpp"
 #include "ternlease/result.hpp"
 #include "ternlease/ticket.hpp"
 #include "ternlease/time.hpp"

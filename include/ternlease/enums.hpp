@@ -31,7 +31,7 @@ enum class status : std::int32_t {
     ok = TERN_OK,                                   ///< It was done.
     busy = TERN_BUSY,                               ///< Not free now, and the claim does not wait.
     timeout = TERN_TIMEOUT,                         ///< The time came first.
-    empty = TERN_EMPTY,                             ///< There is nothing now. Ask again later.
+    empty = TERN_EMPTY,                             ///< There is nothing now. Of a pool: it has no devices.
     waiting = TERN_WAITING,                         ///< The claim stands in line.
     refused = TERN_REFUSED,                         ///< The claim waited and will not be granted; the reason says why.
     unchanged = TERN_UNCHANGED,                     ///< It was so already.
@@ -132,6 +132,15 @@ enum class health : std::int8_t {
     failed = TERN_FAILED,     ///< It does not work.
     draining = TERN_DRAINING, ///< It is being emptied.
     healthy = TERN_HEALTHY,   ///< It works.
+};
+
+/// Who made a device.
+enum class vendor : std::int32_t {
+    any = TERN_VENDOR_ANY,       ///< In a claim: whoever.
+    nvidia = TERN_VENDOR_NVIDIA, ///< NVIDIA.
+    amd = TERN_VENDOR_AMD,       ///< AMD.
+    intel = TERN_VENDOR_INTEL,   ///< Intel.
+    other = TERN_VENDOR_OTHER,   ///< Anybody else.
 };
 
 /// What an event tells.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../ternlease.h"
+#include "device.hpp"
 #include "enums.hpp"
 #include "result.hpp"
 #include "time.hpp"
@@ -199,8 +200,8 @@ result<Value> look(Raw raw, Call call)
 }
 
 /// Asks for a list, again if it has grown meanwhile.
-template <class Value, class Raw, class Call>
-result<std::vector<Value>> list(const Raw& blank, Call call)
+template <class Raw, class Call>
+result<std::vector<Raw>> list_raw(const Raw& blank, Call call)
 {
     error failed = error::blank();
     std::vector<Raw> raws;
@@ -211,11 +212,38 @@ result<std::vector<Value>> list(const Raw& blank, Call call)
             return failed;
         raws.resize(needed, blank);
     }
+    return raws;
+}
+
+/// As above, of what these are in C++.
+template <class Value, class Raw, class Call>
+result<std::vector<Value>> list(const Raw& blank, Call call)
+{
+    const auto raws = list_raw(blank, call);
+    if (!raws)
+        return raws.error();
     std::vector<Value> values;
-    values.reserve(raws.size());
-    for (const Raw& raw : raws)
+    values.reserve(raws->size());
+    for (const Raw& raw : *raws)
         values.push_back(to_cpp(raw));
     return values;
+}
+
+/// Asks for a text, again if it has grown meanwhile.
+template <class Call>
+result<std::string> text(Call call)
+{
+    error failed = error::blank();
+    std::string told;
+    for (tern_status_t status = TERN_MORE; status == TERN_MORE;) {
+        std::size_t needed = 0;
+        status = call(told.data(), told.size(), &needed, failed.capi());
+        if (status != TERN_OK && status != TERN_MORE)
+            return failed;
+        told.resize(needed);
+    }
+    told.pop_back(); // the final zero
+    return told;
 }
 
 } // namespace detail

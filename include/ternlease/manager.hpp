@@ -22,6 +22,7 @@ namespace tern {
 class claim;
 class events;
 class lease;
+class pool;
 
 /// The cursor of manager::events() that skips what has happened so far.
 inline constexpr std::uint64_t from_now = TERN_FOREVER;
@@ -266,6 +267,8 @@ public:
     tern_manager_t* capi() const noexcept { return table_.get(); }
 
 private:
+    friend class pool;
+
     manager(tern_manager_t* opened, clock_kind clock) : table_(opened, tern_manager_close), clock_(clock) {}
 
     template <class Answer>
@@ -280,17 +283,7 @@ private:
 
 inline result<std::string> manager::metrics() const
 {
-    error failed = error::blank();
-    std::string text;
-    for (tern_status_t status = TERN_MORE; status == TERN_MORE;) {
-        std::size_t needed = 0;
-        status = tern_manager_metrics(capi(), text.data(), text.size(), &needed, failed.capi());
-        if (status != TERN_OK && status != TERN_MORE)
-            return failed;
-        text.resize(needed);
-    }
-    text.pop_back(); // the final zero
-    return text;
+    return detail::text([&](auto... out) { return tern_manager_metrics(capi(), out...); });
 }
 
 } // namespace tern

@@ -119,6 +119,20 @@ static bool is_known(tern_event_kind_t number)
     return false;
 }
 
+static bool is_known(tern_vendor_t number)
+{
+    using tern::vendor;
+    switch (number) {
+    case tern_vendor_t(vendor::any):
+    case tern_vendor_t(vendor::nvidia):
+    case tern_vendor_t(vendor::amd):
+    case tern_vendor_t(vendor::intel):
+    case tern_vendor_t(vendor::other):
+        return true;
+    }
+    return false;
+}
+
 static_assert(static_cast<int>(tern::lease_state::held) == 1 && static_cast<int>(tern::lease_state::expired) == 0);
 static_assert(static_cast<int>(tern::lease_state::revoked) == -1 && static_cast<int>(tern::health::draining) == 0);
 static_assert(static_cast<int>(tern::ticket_state::granted) == 1 && static_cast<int>(tern::ticket_state::denied) == -1);
@@ -130,6 +144,7 @@ static void everything_in_c_is_known()
     CHECK(is_known(TERN_REASON_NONE) && is_known(TERN_REASON_PARENT_ENDED) && !is_known(tern_reason_t(12345)));
     CHECK(is_known(TERN_CLASS_CONTENTION) && !is_known(tern_reason_class_t(12345)));
     CHECK(is_known(TERN_EVENT_GRANTED) && !is_known(tern_event_kind_t(12345)));
+    CHECK(is_known(TERN_VENDOR_OTHER) && !is_known(tern_vendor_t(12345)));
 }
 
 static void they_have_their_names()
