@@ -385,9 +385,9 @@ tern_status_t tern_manager_open(const char *url,
 
 // Closes a manager. Its leases are gone with it, callbacks have ended when this returns (unless
 // one of them calls it), and the handle must not be used again. NULL is allowed. While a pool,
-// or another manager that a pool gave out, is open on the same table, only the handle ends: the
-// table goes with the last of them. In a forked child, too, only the handle ends: what the
-// parent holds it keeps.
+// or another manager that a pool gave out, is open on the same table, only the handle ends,
+// after the callback that may be running: the table goes with the last of them. In a forked
+// child, too, only the handle ends: what the parent holds it keeps.
 void tern_manager_close(tern_manager_t *manager);
 
 // Counts one tick. With a real clock: only brings the table up to date.
@@ -1252,8 +1252,8 @@ tern_status_t tern_pool_open(const char *url,
 
 // As tern_pool_open(), on the table of a manager, so that deadlocks through devices and other
 // resources together are seen. The pool may outlive the manager: the table is there until the
-// last handle on it is closed. If the table has no room for all devices, some may have been
-// declared.
+// last handle on it is closed. If the table has no room for all devices, or one of them is in
+// use with other slots, some may have been declared.
 tern_status_t tern_pool_on(const tern_manager_t *manager,
                            const tern_pool_options_t *options,
                            tern_pool_t **pool,

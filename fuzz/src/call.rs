@@ -7,7 +7,7 @@ use crate::c::*;
 use crate::input::{Input, Text};
 use crate::manager::{Manager, UNKNOWN};
 use crate::memory::{Details, Out, Structs};
-use crate::world::{Answer, Reader, Target, World};
+use crate::world::{Answer, Pool, Reader, Target, World};
 
 pub struct Call<'w, 'i> {
     pub world: &'w mut World,
@@ -21,6 +21,7 @@ pub struct Call<'w, 'i> {
     manager: Option<usize>,
     reader: Option<usize>,
     answer: Option<usize>,
+    pool: Option<usize>,
 }
 
 impl<'w, 'i> Call<'w, 'i> {
@@ -36,6 +37,7 @@ impl<'w, 'i> Call<'w, 'i> {
             manager: None,
             reader: None,
             answer: None,
+            pool: None,
         }
     }
 
@@ -62,6 +64,27 @@ impl<'w, 'i> Call<'w, 'i> {
         self.expected = target.expected;
         self.answer = target.open;
         target.pointer.cast()
+    }
+
+    /// What is called a pool in this call. Its manager is then the one that the call is about, if that is open.
+    pub fn on_pool(&mut self) -> *mut tern_pool_t {
+        let others = self.world.managers_and_junk();
+        let target = Target::draw(&mut self.input, &self.world.pools, &others);
+        self.expected = target.expected;
+        self.pool = target.open;
+        if let Some(pool) = target.open.map(|place| self.world.pools.open[place].manager) {
+            self.manager =
+                self.world.managers.open.iter().position(|manager| manager.pointer == pool);
+        }
+        target.pointer.cast()
+    }
+
+    pub fn pool(&self) -> Option<&Pool> {
+        self.pool.map(|place| &self.world.pools.open[place])
+    }
+
+    pub fn pool_place(&self) -> Option<usize> {
+        self.pool
     }
 
     /// The manager, if it is a good one.

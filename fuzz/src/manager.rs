@@ -180,14 +180,24 @@ impl Manager {
         }
     }
 
-    /// Closes it. Whoever watched is told that that is over.
+    /// Closes it, and with it its table. Whoever watched is told that that is over.
     pub fn close(self) {
+        end_watches(self.close_handle());
+    }
+
+    /// Closes it, while others have its table; who watches.
+    pub fn close_handle(self) -> Vec<*mut Watch> {
         // SAFETY: it is open, and this is its last use but for those that the library notices.
         unsafe { tern_manager_close(self.pointer) };
-        for watch in self.watches {
-            // SAFETY: `Watch::new` made it, and as the manager is closed the library does not use it any more.
-            unsafe { Box::from_raw(watch) }.check_at_end();
-        }
+        self.watches
+    }
+}
+
+/// Their table is closed.
+pub fn end_watches(watches: Vec<*mut Watch>) {
+    for watch in watches {
+        // SAFETY: `Watch::new` made it, and as the table is closed the library does not use it any more.
+        unsafe { Box::from_raw(watch) }.check_at_end();
     }
 }
 

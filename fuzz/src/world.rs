@@ -5,7 +5,8 @@ use std::ptr;
 
 use crate::c::*;
 use crate::input::{Input, Texts};
-use crate::manager::Manager;
+use crate::manager::{Manager, end_watches};
+use crate::watch::Watch;
 
 /// Handles of one kind.
 pub struct Shelf<T> {
@@ -45,6 +46,34 @@ pub struct Reader {
 pub struct Answer {
     pub pointer: *mut tern_deadlocks_t,
     pub count: usize,
+}
+
+/// A pool on the table of a manager.
+pub struct Pool {
+    pub pointer: *mut tern_pool_t,
+    /// The pointer of its manager, which may have been closed since.
+    pub manager: *mut tern_manager_t,
+    pub ticks: bool,
+    pub devices: usize,
+    /// Of its manager, if that is closed: they go on with the table.
+    watches: Vec<*mut Watch>,
+}
+
+impl Pool {
+    pub fn new(
+        pointer: *mut tern_pool_t,
+        manager: *mut tern_manager_t,
+        ticks: bool,
+        devices: usize,
+    ) -> Self {
+        Pool { pointer, manager, ticks, devices, watches: Vec::new() }
+    }
+}
+
+impl Handle for Pool {
+    fn pointer(&self) -> *mut c_void {
+        self.pointer.cast()
+    }
 }
 
 impl Handle for Manager {
@@ -112,6 +141,7 @@ pub struct World {
     pub managers: Shelf<Manager>,
     pub readers: Shelf<Reader>,
     pub answers: Shelf<Answer>,
+    pub pools: Shelf<Pool>,
     /// Memory that is not a handle.
     junk: Box<[u64; 32]>,
 }
@@ -123,6 +153,7 @@ impl World {
             managers: Shelf::new(),
             readers: Shelf::new(),
             answers: Shelf::new(),
+            pools: Shelf::new(),
             junk: Box::new([u64::MAX; 32]),
         };
         // Nothing happens without one.
@@ -134,11 +165,12 @@ impl World {
     pub fn not_managers(&mut self) -> Vec<*mut c_void> {
         let readers = self.readers.open.iter().map(Handle::pointer);
         let answers = self.answers.open.iter().map(Handle::pointer);
+        let pools = self.pools.open.iter().map(Handle::pointer);
         let junk = ptr::from_mut(&mut *self.junk).cast();
-        readers.chain(answers).chain([junk]).collect()
+        readers.chain(answers).chain(pools).chain([junk]).collect()
     }
 
-    /// Pointers that are neither a reader nor an answer about deadlocks.
+    /// Pointers that are neither a reader nor an answer about deadlocks nor a pool.
     pub fn managers_and_junk(&mut self) -> Vec<*mut c_void> {
         let managers = self.managers.open.iter().map(Handle::pointer);
         let closed = self.managers.closed.iter().copied();
@@ -149,7 +181,21 @@ impl World {
     pub fn close_manager(&mut self, place: usize) {
         let manager = self.managers.open.remove(place);
         self.managers.closed.push(manager.pointer());
-        manager.close();
+        match self.pools.open.iter_mut().find(|pool| pool.manager == manager.pointer) {
+            Some(pool) => pool.watches = manager.close_handle(),
+            None => manager.close(),
+        }
+    }
+
+    pub fn close_pool(&mut self, place: usize) {
+        let pool = self.pools.open.remove(place);
+        self.pools.closed.push(pool.pointer());
+        // SAFETY: it is open, and this is its last use but for those that the library notices.
+        unsafe { tern_pool_close(pool.pointer) };
+        match self.pools.open.iter_mut().find(|other| other.manager == pool.manager) {
+            Some(other) => other.watches.extend(pool.watches),
+            None => end_watches(pool.watches),
+        }
     }
 
     pub fn close_reader(&mut self, place: usize) {
@@ -166,9 +212,10 @@ impl World {
         unsafe { tern_deadlocks_close(answer.pointer) };
     }
 
-    /// Is the manager of this reader open?
+    /// Is the table of this manager there?
     pub fn is_open(&self, manager: *mut tern_manager_t) -> bool {
         self.managers.open.iter().any(|open| open.pointer == manager)
+            || self.pools.open.iter().any(|pool| pool.manager == manager)
     }
 
     /// Closes whatever is open. Afterwards every handle says that it is closed.
@@ -178,6 +225,9 @@ impl World {
         }
         while !self.managers.open.is_empty() {
             self.close_manager(0);
+        }
+        while !self.pools.open.is_empty() {
+            self.close_pool(0);
         }
         while !self.readers.open.is_empty() {
             self.close_reader(0);
@@ -199,6 +249,11 @@ impl World {
                 let status = tern_deadlocks_victim(closed.cast(), 0, &mut victim, none);
                 assert_eq!((status, victim), (TERN_ERR_CLOSED, 0));
             }
+            for &closed in &self.pools.closed {
+                let mut count = 0;
+                let status = tern_pool_capacity(closed.cast(), &mut count, none);
+                assert_eq!((status, count), (TERN_ERR_CLOSED, 0));
+            }
         }
     }
 }
@@ -206,9 +261,12 @@ impl World {
 /// Closes as many handles as the library keeps. From then on each that is closed frees another, and a run gives back what it took: the search
 /// for leaks goes by that.
 pub fn fill_closed() {
+    // What is said too shortly to name devices must not find real ones. SAFETY: there is no other thread yet.
+    unsafe { std::env::set_var("TERNLEASE_DEVICES", "fake:2") };
     for _ in 0..256 {
         let manager = Manager::small();
-        let (mut reader, mut answer) = (ptr::null_mut(), ptr::null_mut());
+        let (mut reader, mut answer, mut pool) =
+            (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
         let none = ptr::null_mut();
         // SAFETY: the manager is open, and so are then the others.
         unsafe {
@@ -216,6 +274,8 @@ pub fn fill_closed() {
             tern_events_close(reader);
             tern_deadlocks_find(manager.pointer, &mut answer, ptr::null_mut(), none);
             tern_deadlocks_close(answer);
+            tern_pool_on(manager.pointer, ptr::null(), &mut pool, none);
+            tern_pool_close(pool);
         }
         manager.close();
     }

@@ -73,7 +73,7 @@ impl Object for LeaseManager {
         LeaseManager::abandon(self);
     }
 
-    /// A callback may be using the manager: if this was the last handle on the table, it ends first.
+    /// A callback may be using the manager: it ends first.
     fn finish(&self) {
         self.leave();
     }
@@ -171,7 +171,7 @@ fn read(options: &tern_options_t) -> Result<Options, Failure> {
 
 /// Closes a manager. Its leases are gone with it, callbacks have ended when this returns (unless one of
 /// them calls it), and the handle must not be used again. NULL is allowed. While a pool, or another manager that a pool gave out, is
-/// open on the same table, only the handle ends: the table goes with the last of them. In a forked child, too, only the handle ends: what
+/// open on the same table, only the handle ends, after the callback that may be running: the table goes with the last of them. In a forked child, too, only the handle ends: what
 /// the parent holds it keeps.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_manager_close(manager: *mut tern_manager_t) {

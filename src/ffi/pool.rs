@@ -180,8 +180,8 @@ pub unsafe extern "C" fn tern_pool_open(
 }
 
 /// As tern_pool_open(), on the table of a manager, so that deadlocks through devices and other resources together are seen. The pool may
-/// outlive the manager: the table is there until the last handle on it is closed. If the table has no room for all devices, some may have
-/// been declared.
+/// outlive the manager: the table is there until the last handle on it is closed. If the table has no room for all devices, or one of
+/// them is in use with other slots, some may have been declared.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_pool_on(
     manager: *const tern_manager_t,

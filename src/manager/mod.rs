@@ -379,7 +379,8 @@ impl LeaseManager {
     #[cfg(feature = "capi")]
     pub(crate) fn leave(&self) {
         if self.shared.handles.fetch_sub(1, Ordering::AcqRel) != 1 {
-            return;
+            // One may be using this very handle.
+            return self.shared.watches.await_callback();
         }
         self.shared.shut_down();
         // Only here: what wakes waiters in C is this library's, and cannot be waiting for the caller.

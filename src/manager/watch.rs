@@ -43,6 +43,8 @@ struct Running {
 struct Inbox {
     new: Mutex<Vec<(LeaseId, Callback)>>,
     signal: Arc<Signal>,
+    /// Locked while a callback runs, or is dropped.
+    calling: Mutex<()>,
 }
 
 impl LeaseManager {
@@ -111,7 +113,11 @@ impl LeaseManager {
 
     fn start_watching(&self) -> Result<Running, Error> {
         let reader = self.events(u64::MAX);
-        let inbox = Arc::new(Inbox { new: Mutex::default(), signal: reader.signal() });
+        let inbox = Arc::new(Inbox {
+            new: Mutex::default(),
+            signal: reader.signal(),
+            calling: Mutex::default(),
+        });
         let watcher = Watcher {
             home: self.home().clone(),
             reader,
@@ -142,6 +148,19 @@ impl Watches {
             // It catches the panics of callbacks; one of its own is not the closer's.
             let _ = running.thread.join();
         }
+    }
+
+    /// After this no callback runs that ran before, unless this is called by one.
+    #[cfg(feature = "capi")]
+    pub fn await_callback(&self) {
+        // Not with the lock: a callback may just be asking for it.
+        let running = match &*self.inner.lock() {
+            Some(running) if running.thread.thread().id() != std::thread::current().id() => {
+                running.inbox.clone()
+            }
+            _ => return,
+        };
+        drop(running.calling.lock());
     }
 }
 
@@ -206,12 +225,14 @@ impl Watcher {
                 return;
             }
             if watched.told.replace(notice) != Some(notice) {
+                let _calling = self.inbox.calling.lock();
                 // A callback that panics takes down nobody else's.
                 let _ = catch_unwind(AssertUnwindSafe(|| (watched.callback)(&notice)));
             }
         }
         if notice.state != Some(LeaseState::Held) {
             let done = self.watched.remove(&lease);
+            let _calling = self.inbox.calling.lock();
             let _ = catch_unwind(AssertUnwindSafe(|| drop(done)));
         }
     }

@@ -72,8 +72,40 @@ static void check_close_by_a_callback(void)
     EXPECT_UNKNOWN(TERN_ERR_CLOSED, tern_lease_state, manager, leases[0]);
 }
 
+/* Uses the manager until that is closed. */
+static void use_until_closed(void *user, tern_lease_t over, tern_trit_t state, int32_t reason, uint64_t at)
+{
+    (void)user, (void)over, (void)state, (void)reason, (void)at;
+    add(&calls);
+    while (tern_manager_tick(manager, NULL) != TERN_ERR_CLOSED)
+        ;
+    add(&calls);
+}
+
+/* The table goes on with a pool on it, and so do callbacks; but the one that may be using the manager comes to its end first. */
+static void check_close_of_one_of_two(void)
+{
+    tern_pool_t *pool = open_pool("fake:2");
+    tern_lease_t first = claim_one(pool), second = claim_one(pool);
+    calls = drops = 0;
+    EXPECT(TERN_OK, tern_pool_manager, pool, &manager);
+    EXPECT(TERN_OK, tern_lease_watch, manager, first, use_until_closed, NULL, dropped);
+    EXPECT(TERN_OK, tern_lease_watch, manager, second, use_until_closed, NULL, dropped);
+    EXPECT(TERN_OK, tern_gpu_lease_release, pool, first);
+    while (count(&calls) < 1)
+        ;
+    tern_manager_close(manager);
+    CHECK_EQ(count(&calls), 2);
+    EXPECT(TERN_OK, tern_gpu_lease_release, pool, second);
+    while (count(&drops) < 2)
+        ;
+    CHECK_EQ(count(&calls), 4);
+    tern_pool_close(pool);
+}
+
 int main(void)
 {
+    check_close_of_one_of_two();
     check_close_while_a_callback_waits();
     check_close_by_a_callback();
     return finish(__FILE__);

@@ -109,18 +109,21 @@ pub fn count(mut call: Call) {
     call.done(format_args!("tern_manager_count({manager:p}, {reason}): {count:?}"), status);
 }
 
-pub fn metrics(mut call: Call) {
-    let manager = call.on_manager();
-    let capacity = call.input.one_of(&[8192, 0, 1, 2, 100, 500, 1000, 8192]);
+/// Makes a call that writes a text into a buffer; what it wrote, if all of it fitted.
+#[track_caller]
+pub fn told_text(
+    call: &mut Call,
+    capacities: &[usize],
+    make: impl FnOnce(*mut std::ffi::c_char, usize, *mut usize, *mut tern_error_t) -> tern_status_t,
+) -> (tern_status_t, Option<String>) {
+    let capacity = call.input.one_of(capacities);
     let mut buffer = match call.input.byte() {
         240.. => Place::null(),
         _ => Place::new(capacity),
     };
     call.bad_if(capacity != 0 && buffer.is_null());
     let mut needed = call.optional::<usize>();
-    let (to, count) = (buffer.pointer(), needed.pointer());
-    // SAFETY: as above.
-    let status = unsafe { tern_manager_metrics(manager, to, capacity, count, call.err()) };
+    let status = make(buffer.pointer(), capacity, needed.pointer(), call.err());
     let told = matches!(status, TERN_OK | TERN_MORE);
     let needed = needed.answer(told);
     match needed {
@@ -128,12 +131,23 @@ pub fn metrics(mut call: Call) {
         _ if told => buffer.check(capacity),
         _ => buffer.check(0),
     }
-    if told && capacity != 0 {
-        let len = buffer.bytes().iter().position(|&byte| byte == 0).expect("it is terminated");
-        assert!(str::from_utf8(&buffer.bytes()[..len]).is_ok());
-        assert!(needed.is_none_or(|needed| (needed == len + 1) == (status == TERN_OK)));
+    if !told || capacity == 0 {
+        return (status, None);
     }
-    call.done(format_args!("tern_manager_metrics({manager:p}, {capacity}): {needed:?}"), status);
+    let len = buffer.bytes().iter().position(|&byte| byte == 0).expect("it is terminated");
+    let text = str::from_utf8(&buffer.bytes()[..len]).expect("it is UTF-8");
+    assert!(needed.is_none_or(|needed| (needed == len + 1) == (status == TERN_OK)));
+    (status, (status == TERN_OK).then(|| text.to_owned()))
+}
+
+pub fn metrics(mut call: Call) {
+    let manager = call.on_manager();
+    let capacities = [8192, 0, 1, 2, 100, 500, 1000, 8192];
+    let (status, _) = told_text(&mut call, &capacities, |to, capacity, needed, err| {
+        // SAFETY: as above.
+        unsafe { tern_manager_metrics(manager, to, capacity, needed, err) }
+    });
+    call.done(format_args!("tern_manager_metrics({manager:p})"), status);
 }
 
 pub fn want(mut call: Call) {

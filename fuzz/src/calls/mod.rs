@@ -2,11 +2,15 @@
 
 mod claim;
 mod deadlock;
+mod device;
 mod event;
+mod gpu_claim;
+mod gpu_lease;
 mod info;
 mod lease;
 mod manager;
 mod number;
+mod pool;
 mod resource;
 mod ticket;
 mod watch;
@@ -66,6 +70,27 @@ const CALLS: &[Make] = &[
     deadlock::cycle,
     number::names,
     number::version,
+    pool::on,
+    pool::on,
+    pool::open,
+    pool::close,
+    pool::manager,
+    pool::counters,
+    pool::absence,
+    device::device,
+    device::status,
+    device::snapshot,
+    device::leases_on,
+    device::squatters,
+    gpu_claim::claim,
+    gpu_claim::claim,
+    gpu_claim::try_claim,
+    gpu_claim::enqueue,
+    gpu_claim::enqueue,
+    gpu_lease::devices,
+    gpu_lease::env,
+    gpu_lease::release,
+    gpu_lease::keep_alive,
 ];
 
 /// So many of the first are made more often: whenever the byte names none.
