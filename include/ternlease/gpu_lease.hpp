@@ -47,9 +47,9 @@ public:
 
     gpu_lease& operator=(gpu_lease&& other) noexcept
     {
-        // What was held is released before its pool may be closed.
-        lease_ = std::move(other.lease_);
-        pool_ = std::move(other.pool_);
+        gpu_lease taken(std::move(other));
+        std::swap(pool_, taken.pool_);
+        std::swap(lease_, taken.lease_);
         return *this;
     }
 

@@ -181,6 +181,18 @@ impl<'a> GpuClaim<'a> {
     /// Takes a place in line if need be, for those who cannot keep a [`GpuLease`] or a ticket: what becomes of the claim is asked of the pool's
     /// [manager](GpuPool::manager) by its id. `None` if the pool has no devices. Nobody withdraws the claim, gives the devices back or keeps the
     /// lease alive but those who know the ids; see [`GpuPool::keep_alive`].
+    ///
+    /// ```
+    /// use ternlease::{GpuPool, Outcome, PoolOptions};
+    ///
+    /// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:1")?)?;
+    /// let Some(Outcome::Granted(lease)) = pool.claim().submit()? else { panic!("it is free") };
+    /// let Some(Outcome::Waiting(ticket)) = pool.claim().submit()? else { panic!("it is taken") };
+    /// assert_eq!(pool.manager().ticket_place(ticket), Some(1));
+    /// pool.manager().release(lease)?;
+    /// assert!(pool.manager().ticket_place(ticket).is_none(), "it has the device");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn submit(self) -> Result<Option<Outcome>, PoolError> {
         self.place()
     }

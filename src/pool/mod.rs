@@ -215,6 +215,19 @@ impl GpuPool {
 
     /// Renews a lease in time from now on, by a thread of the library's own, while it is held and the pool lives: for leases that go by their
     /// ids.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ternlease::{Error, GpuPool, Outcome, PoolOptions};
+    ///
+    /// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:1")?)?;
+    /// let claim = pool.claim().ttl(Duration::from_secs(60));
+    /// let Some(Outcome::Granted(lease)) = claim.submit()? else { panic!("it is free") };
+    /// pool.keep_alive(lease)?;
+    /// pool.manager().release(lease)?;
+    /// assert!(matches!(pool.keep_alive(lease), Err(Error::NotHeld(..))));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn keep_alive(&self, id: LeaseId) -> Result<(), Error> {
         let manager = &self.inner.manager;
         // An error if it is over; and it has a whole ttl before it from now on.
