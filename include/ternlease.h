@@ -1001,7 +1001,7 @@ tern_status_t tern_events_fd(const tern_events_t *events,
  * The calls come from a thread of the library's own, one after the other, while the library
  * holds no lock: a callback may use the manager, even close it, but others wait while it runs.
  * It must not throw an exception or jump out. Programs that would rather not be called read
- * events instead.
+ * events, or give the descriptor of tern_lease_watch_fd() to an event loop.
  *
  *     static void on_notice(void *user, tern_lease_t lease, tern_trit_t state,
  *                           int32_t reason, uint64_t at)
@@ -1040,6 +1040,14 @@ tern_status_t tern_lease_watch(const tern_manager_t *manager,
                                void *user,
                                tern_drop_fn drop,
                                tern_error_t *err);
+
+// A descriptor that becomes readable when tern_lease_watch() would call: with a notice, and
+// when the lease is over. It is the caller's, who closes it; reading eight bytes makes it
+// unreadable until the next time.
+tern_status_t tern_lease_watch_fd(const tern_manager_t *manager,
+                                  tern_lease_t lease,
+                                  int *fd,
+                                  tern_error_t *err);
 
 /* ===========================================================================
  * Deadlocks: who waits for whom in a circle.

@@ -138,6 +138,9 @@ public:
     template <class Callable>
     result<void> watch(lease_id id, Callable&& callable) const;
 
+    /// A descriptor that becomes readable when watch() would call. It is the caller's, who closes it.
+    [[nodiscard]] result<int> watch_fd(lease_id id) const;
+
     /// The leases a holder holds, oldest first.
     result<std::vector<lease_id>> held_by(std::string_view holder) const
     {

@@ -51,6 +51,11 @@ result<void> manager::watch(lease_id id, Callable&& callable) const
     return watched;
 }
 
+inline result<int> manager::watch_fd(lease_id id) const
+{
+    return detail::ask<int>([&](auto... out) { return tern_lease_watch_fd(capi(), number(id), out...); });
+}
+
 } // namespace tern
 
 #endif

@@ -2,7 +2,7 @@
 //!
 //! The calls come from a thread of the library's own, one after the other, while the library holds no
 //! lock: a callback may use the manager, even close it, but others wait while it runs. It must not throw an exception or jump out.
-//! Programs that would rather not be called read events instead.
+//! Programs that would rather not be called read events, or give the descriptor of tern_lease_watch_fd() to an event loop.
 //!
 //!     static void on_notice(void *user, tern_lease_t lease, tern_trit_t state,
 //!                           int32_t reason, uint64_t at)
@@ -18,13 +18,14 @@
 //!         tern_lease_watch(manager, lease, on_notice, job, NULL, NULL);
 //!     }
 
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 
 use super::boundary::{UNKNOWN, with};
 use super::error::{Failure, tern_error_t};
 use super::lease::tern_lease_t;
 use super::manager::{tern_manager_t, time};
 use super::status::tern_status_t::{self, *};
+use super::text::required;
 use super::{reason, tern_trit_t};
 use crate::LeaseManager;
 use crate::manager::Notice;
@@ -95,6 +96,34 @@ pub unsafe extern "C" fn tern_lease_watch(
                 callback(user.data(), notice.lease.0, state, reason, time(notice.at));
             });
             Ok(TERN_OK)
+        })
+    }
+}
+
+/// A descriptor that becomes readable when tern_lease_watch() would call: with a notice, and when the lease is over. It is the caller's,
+/// who closes it; reading eight bytes makes it unreadable until the next time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tern_lease_watch_fd(
+    manager: *const tern_manager_t,
+    lease: tern_lease_t,
+    fd: *mut c_int,
+    err: *mut tern_error_t,
+) -> tern_status_t {
+    // SAFETY: the caller's contract.
+    unsafe {
+        with(manager, err, |manager: &LeaseManager| {
+            required(fd, "fd")?;
+            #[cfg(target_os = "linux")]
+            {
+                use std::os::fd::IntoRawFd;
+                fd.write_unaligned(manager.watch_fd(LeaseId(lease))?.into_raw_fd());
+                Ok(TERN_OK)
+            }
+            #[cfg(not(target_os = "linux"))]
+            {
+                let _ = (manager, lease);
+                Err(Failure::new(TERN_ERR_UNSUPPORTED, "descriptors exist on Linux only"))
+            }
         })
     }
 }

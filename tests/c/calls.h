@@ -80,6 +80,7 @@ CALL(manager_tickets, (w->manager, w->ticket_infos, w->capacity, w->needed, w->e
 CALL(manager_claim, (w->manager, w->claim_in, w->lease_out, w->err))
 CALL(manager_enqueue, (w->manager, w->claim_in, w->lease_out, w->ticket_out, w->err))
 CALL(lease_watch, (w->manager, w->lease, w->callback, NULL, w->drop, w->err))
+CALL(lease_watch_fd, (w->manager, w->lease, w->watch_fd, w->err))
 CALL(events_open, (w->manager, 0, w->events_out, w->err))
 CALL(deadlocks_find, (w->manager, w->deadlocks_out, w->needed, w->err))
 CALL(events_next, (w->events, w->event, w->err))
@@ -155,6 +156,7 @@ static const struct call calls[] = {
     C(manager_claim, MANAGER, TERN_OK, M, CLAIM, MUST(lease_out)),
     C(manager_enqueue, MANAGER, TERN_OK, M, CLAIM, MUST(lease_out), MUST(ticket_out)),
     C(lease_watch, MANAGER, TERN_OK, M, MUST(callback), MAY(drop)),
+    C(lease_watch_fd, MANAGER, TERN_OK, M, MUST(watch_fd)),
     C(events_open, MANAGER, TERN_OK, M, MUST(events_out)),
     C(deadlocks_find, MANAGER, TERN_OK, M, MUST(deadlocks_out), MAY(needed)),
     C(events_next, EVENTS, TERN_OK, MUST(events), MUST(event)),

@@ -1,8 +1,12 @@
 /* Watch: being called when something happens to a lease. */
 #include "open.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Everything that a callback was told. */
 struct notes {
@@ -265,8 +269,31 @@ static void check_forgotten(void)
     end_notes(notes, 1);
 }
 
+/* For event loops: nothing to read before anything happens, then a notice, then the end. */
+static void check_descriptor(void)
+{
+    tern_manager_t *manager = open_ticks(0);
+    tern_lease_t lease = acquire(manager, "gpu0", "ann", TERN_FOREVER);
+    int fd = -1;
+    EXPECT(TERN_OK, tern_lease_watch_fd, manager, lease, &fd);
+    uint64_t count = 0;
+    CHECK(read(fd, &count, sizeof count) == -1 && errno == EAGAIN);
+    struct pollfd readable = {.fd = fd, .events = POLLIN};
+    EXPECT(TERN_OK, tern_lease_revoke, manager, lease, TERN_REASON_NODE_DRAIN, TERN_STR("ops"), 10, NULL);
+    CHECK(poll(&readable, 1, 60000) == 1);
+    CHECK(read(fd, &count, sizeof count) == sizeof count);
+    EXPECT(TERN_OK, tern_lease_release, manager, lease);
+    CHECK(poll(&readable, 1, 60000) == 1);
+    CHECK(fcntl(fd, F_GETFD) == FD_CLOEXEC);
+    close(fd);
+    EXPECT(TERN_ERR_NOT_HELD, tern_lease_watch_fd, manager, lease, &fd);
+    EXPECT(TERN_ERR_UNKNOWN_LEASE, tern_lease_watch_fd, manager, 1, &fd);
+    tern_manager_close(manager);
+}
+
 int main(void)
 {
+    check_descriptor();
     check_story();
     check_ends();
     check_refused();

@@ -16,7 +16,7 @@ struct outputs {
     tern_lease_t lease;
     tern_ticket_t ticket;
     tern_resource_t resource;
-    int ticket_fd, events_fd;
+    int ticket_fd, events_fd, watch_fd;
     tern_manager_t *manager;
     tern_events_t *events;
     tern_deadlocks_t *deadlocks;
@@ -62,7 +62,7 @@ struct world {
     tern_lease_t *lease_out;
     tern_ticket_t *ticket_out;
     tern_resource_t *resource_out;
-    int *ticket_fd, *events_fd;
+    int *ticket_fd, *events_fd, *watch_fd;
     tern_manager_t **manager_out;
     tern_events_t **events_out;
     tern_deadlocks_t **deadlocks_out;
@@ -142,7 +142,7 @@ static inline void world_fill_outputs(struct world *world)
     out->events = NULL;
     out->deadlocks = NULL;
     out->pool = NULL;
-    out->ticket_fd = out->events_fd = -1;
+    out->ticket_fd = out->events_fd = out->watch_fd = -1;
     out->event.struct_size = sizeof out->event;
     out->resource_infos[0].struct_size = sizeof out->resource_infos[0];
     out->lease_infos[0].struct_size = sizeof out->lease_infos[0];
@@ -162,6 +162,7 @@ static inline void world_fill_outputs(struct world *world)
     world->ticket_out = &out->ticket;
     world->resource_out = &out->resource;
     world->ticket_fd = &out->ticket_fd;
+    world->watch_fd = &out->watch_fd;
     world->events_fd = &out->events_fd;
     world->manager_out = &out->manager;
     world->events_out = &out->events;
@@ -235,6 +236,8 @@ static inline void world_close_outputs(struct world *world)
     tern_pool_close(world->outputs.pool);
     if (world->outputs.ticket_fd != -1)
         close(world->outputs.ticket_fd);
+    if (world->outputs.watch_fd != -1)
+        close(world->outputs.watch_fd);
 }
 
 static inline void world_close(struct world *world)

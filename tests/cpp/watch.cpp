@@ -1,6 +1,7 @@
 // Watches: callables that are told of notices and ends, and are destroyed when they are no longer needed.
 #include "check.hpp"
 
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -172,9 +173,22 @@ static int child_with_a_throwing_callable()
 
 static void an_exception_terminates() { CHECK(child_with_a_throwing_callable() == 7); }
 
+static void a_descriptor_tells_too()
+{
+    const auto manager = ticking();
+    auto lease = manager.acquire("gpu0", "a", tern::forever).value();
+    const int fd = manager.watch_fd(lease.id()).value();
+    lease.release().value();
+    pollfd readable{fd, POLLIN, 0};
+    CHECK(poll(&readable, 1, 60'000) == 1);
+    close(fd);
+    CHECK(!manager.watch_fd(lease.id()));
+}
+
 int main()
 {
     return check::run({
+        {"a descriptor tells too", a_descriptor_tells_too},
         {"an exception from a callable terminates", an_exception_terminates},
         {"a watch tells of a notice and of the end", tells_of_a_notice_and_of_the_end},
         {"any callable will do", any_callable_will_do},

@@ -91,6 +91,7 @@ const CALLS: &[Make] = &[
     gpu_lease::env,
     gpu_lease::release,
     gpu_lease::keep_alive,
+    watch::watch_fd,
 ];
 
 /// So many of the first are made more often: whenever the byte names none.

@@ -1,3 +1,4 @@
+use std::os::fd::{FromRawFd, OwnedFd};
 use std::sync::atomic::Ordering::SeqCst;
 
 use crate::c::*;
@@ -28,4 +29,17 @@ pub fn watch(mut call: Call) {
         }
     }
     call.done(format_args!("tern_lease_watch({manager:p}, {lease})"), status);
+}
+
+pub fn watch_fd(mut call: Call) {
+    let manager = call.on_manager();
+    let lease = call.lease();
+    let mut fd = call.required();
+    // SAFETY: as above.
+    let status = unsafe { tern_lease_watch_fd(manager, lease, fd.pointer(), call.err()) };
+    if let Some(fd) = fd.answer(status == TERN_OK) {
+        // SAFETY: the descriptor is the caller's.
+        drop(unsafe { OwnedFd::from_raw_fd(fd) });
+    }
+    call.done(format_args!("tern_lease_watch_fd({manager:p}, {lease})"), status);
 }
