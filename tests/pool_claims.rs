@@ -1,13 +1,15 @@
 //! What claims can ask for, what they get, and what leases can do.
 
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
+use std::task::{Wake, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use ternlease::inventory::{Declared, Mig};
 use ternlease::{
     Error, GpuDevice, GpuPool, Health, LeaseManager, LeaseState, Options, PoolError, PoolOptions,
-    Reason, Vendor,
+    Reason, TicketState, Vendor,
 };
 
 fn device(vendor: Vendor, index: u32, memory: u32) -> GpuDevice {
@@ -327,4 +329,47 @@ fn a_descriptor_tells_of_revocation() {
     wait_until("it is readable", || (&told).read(&mut [0; 8]).is_ok());
     assert_eq!(lease.state(), Some(LeaseState::Revoked));
     assert!(matches!(lease.fd(), Err(Error::NotHeld(..))), "it is over");
+}
+
+#[test]
+fn who_is_woken_by_a_renewal_keeps_nobody_else_from_being_renewed() {
+    /// Whoever calls this stays here until the gate is open.
+    struct Slow(Mutex<(mpsc::Sender<()>, mpsc::Receiver<()>)>);
+    impl Wake for Slow {
+        fn wake(self: Arc<Self>) {
+            let both = self.0.lock();
+            both.0.send(()).unwrap();
+            let _ = both.1.recv();
+        }
+    }
+    let pool = GpuPool::new(&nvidia(5));
+    let parent = pool.claim().named(&["0"]).wait().unwrap().unwrap();
+    let kept = pool.claim().named(&["1"]).child_of(parent.id()).ttl(Duration::from_millis(60));
+    let _kept = kept.keep_alive().wait().unwrap().unwrap();
+    let (enter, entered) = mpsc::channel();
+    let mut gates = Vec::new();
+    let mut tickets = Vec::new();
+    // One of the two is woken by the thread that renews, the other by the one that looks at the clock.
+    for (number, place) in [("2", 2), ("3", 3)] {
+        let short = pool.claim().named(std::slice::from_ref(&number));
+        let short = short.ttl(Duration::from_millis(30)).wait().unwrap().unwrap();
+        let (open, gate) = mpsc::channel();
+        gates.push(open);
+        let ticket =
+            pool.manager().claim("waiter").of(&[&pool.devices()[place].key()]).enqueue().unwrap();
+        let slow = Arc::new(Slow(Mutex::new((enter.clone(), gate))));
+        assert_eq!(ticket.watch(&Waker::from(slow)), TicketState::Waiting);
+        short.into_id();
+        tickets.push(ticket);
+        entered.recv_timeout(Duration::from_secs(60)).expect("it is woken");
+    }
+    let (tell, told) = mpsc::channel();
+    let other = pool.clone();
+    thread::spawn(move || {
+        let claim = other.claim().named(&["4"]).ttl(Duration::from_secs(60)).keep_alive();
+        tell.send(claim.wait().unwrap().is_some()).unwrap();
+    });
+    let granted = told.recv_timeout(Duration::from_secs(10));
+    drop(gates);
+    assert_eq!(granted, Ok(true));
 }

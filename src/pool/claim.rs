@@ -259,10 +259,9 @@ impl<'a> GpuClaim<'a> {
     /// The lease that the claim was granted, renewed from now on if that is wanted.
     #[inline]
     fn lease(&self, id: LeaseId) -> Result<GpuLease, PoolError> {
-        let lease = GpuLease::of(self.pool, id)?;
+        let mut lease = GpuLease::of(self.pool, id)?;
         if self.keep_alive {
-            let inner = &self.pool.inner;
-            inner.keeper.keep(&inner.manager, id, self.measured_ttl()?)?;
+            lease.keep_alive(self.measured_ttl()?)?;
         }
         Ok(lease)
     }

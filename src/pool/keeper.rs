@@ -42,9 +42,14 @@ impl Keeper {
         Ok(())
     }
 
-    /// Never again renews this lease.
+    /// Does not renew this lease any more, unless it is just doing so.
     pub fn forget(&self, id: LeaseId) {
         self.shared.due.lock().retain(|(_, kept), _| *kept != id);
+    }
+
+    #[cfg(test)]
+    pub fn count(&self) -> usize {
+        self.shared.due.lock().len()
     }
 
     fn thread(&self, manager: &LeaseManager) -> Result<Thread, Error> {
@@ -77,9 +82,13 @@ impl Shared {
                 continue;
             }
             due.pop_first();
-            // One that is over needs no more of this. (The list stays locked, so that `forget` is final; renewing never waits for it.)
-            if manager.renew(id).is_ok() {
-                due.insert((now + every, id), every);
+            let next = (now + every, id);
+            due.insert(next, every);
+            // Renewing may wake others, and they may come here.
+            drop(due);
+            // One that is over needs no more of this.
+            if manager.renew(id).is_err() {
+                self.due.lock().remove(&next);
             }
         }
     }

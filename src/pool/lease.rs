@@ -18,6 +18,8 @@ pub struct GpuLease {
     others: Vec<usize>,
     /// To be given back when this is dropped.
     mine: bool,
+    /// Renewed by the pool's keeper.
+    kept: bool,
 }
 
 impl GpuLease {
@@ -31,7 +33,21 @@ impl GpuLease {
             None => {}
         });
         let first = first.ok_or(Error::UnknownLease)?;
-        Ok(GpuLease { pool: pool.clone(), id, first, others, mine: true })
+        Ok(GpuLease { pool: pool.clone(), id, first, others, mine: true, kept: false })
+    }
+
+    /// Renews it from now on.
+    pub(super) fn keep_alive(&mut self, ttl: Time) -> Result<(), Error> {
+        let inner = &self.pool.inner;
+        inner.keeper.keep(&inner.manager, self.id, ttl)?;
+        self.kept = true;
+        Ok(())
+    }
+
+    fn forget(&self) {
+        if self.kept {
+            self.pool.inner.keeper.forget(self.id);
+        }
     }
 
     /// Its id, which is also the fencing token.
@@ -100,6 +116,7 @@ impl GpuLease {
     /// Gives the devices back; an error if they were taken away before.
     pub fn release(mut self) -> Result<(), Error> {
         self.mine = false;
+        self.forget();
         self.pool.inner.manager.release(self.id)
     }
 
@@ -128,7 +145,7 @@ impl GpuLease {
     /// no longer kept alive.
     pub fn into_id(mut self) -> LeaseId {
         self.mine = false;
-        self.pool.inner.keeper.forget(self.id);
+        self.forget();
         self.id
     }
 }
@@ -137,8 +154,34 @@ impl Drop for GpuLease {
     #[inline]
     fn drop(&mut self) {
         if self.mine {
+            self.forget();
             // It may have ended already: then there is nothing to give back.
             let _ = self.pool.inner.manager.release(self.id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use crate::{GpuDevice, GpuPool, Vendor};
+
+    #[test]
+    fn what_is_given_back_is_no_longer_in_the_list_of_what_is_kept() {
+        let pool = GpuPool::new(&[GpuDevice::new(Vendor::Nvidia, 0, "A100")]);
+        let claim = || {
+            let claim = pool.claim().ttl(Duration::from_secs(24 * 3600)).keep_alive();
+            claim.try_now().unwrap().unwrap()
+        };
+        let lease = claim();
+        assert_eq!(pool.inner.keeper.count(), 1);
+        drop(lease);
+        assert_eq!(pool.inner.keeper.count(), 0);
+        claim().release().unwrap();
+        assert_eq!(pool.inner.keeper.count(), 0);
+        let id = claim().into_id();
+        assert_eq!(pool.inner.keeper.count(), 0);
+        pool.manager().release(id).unwrap();
     }
 }
