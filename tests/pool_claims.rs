@@ -373,3 +373,24 @@ fn who_is_woken_by_a_renewal_keeps_nobody_else_from_being_renewed() {
     drop(gates);
     assert_eq!(granted, Ok(true));
 }
+
+#[test]
+fn devices_whose_names_no_table_takes_go_by_their_numbers() {
+    let mig = Mig { parent: "".into(), profile: "".into(), gpu_instance: 0, compute_instance: 0 };
+    let part = |uuid: &str| GpuDevice {
+        uuid: Some(uuid.to_owned()),
+        mig: Some(mig.clone()),
+        ..device(Vendor::Nvidia, 0, 1000)
+    };
+    let pool = GpuPool::new(&[part(""), part(&"x".repeat(5000)), part("MIG-1")]);
+    assert!(pool.claim().named(&["nvidia:0"]).try_now().unwrap().is_some());
+    assert!(pool.claim().named(&["nvidia:0#2"]).try_now().unwrap().is_some());
+    assert!(pool.claim().named(&["MIG-1"]).try_now().unwrap().is_some());
+}
+
+#[test]
+fn very_many_devices_are_no_trouble() {
+    let pool = GpuPool::new(&nvidia(100_000));
+    let lease = pool.claim().devices(1000).try_now().unwrap().unwrap();
+    assert_eq!(lease.devices().count(), 1000);
+}

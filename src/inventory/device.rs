@@ -176,7 +176,11 @@ impl GpuDevice {
         match (&self.mig, &self.uuid, self.pci) {
             (Some(_), Some(uuid), _) => uuid.clone(),
             (None, _, Some(pci)) => pci.to_string(),
-            _ => format!("{}:{}", self.vendor, self.index),
+            _ => self.vendor_and_index(),
         }
+    }
+
+    pub(crate) fn vendor_and_index(&self) -> String {
+        format!("{}:{}", self.vendor, self.index)
     }
 }

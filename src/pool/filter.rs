@@ -113,8 +113,12 @@ impl Inner {
 pub(super) fn keep_one_vendor(devices: &[GpuDevice], places: &mut Vec<usize>) {
     let vendor = |place: &usize| devices[*place].vendor;
     let count = |of: Vendor| places.iter().filter(|place| vendor(place) == of).count();
-    let mut vendors: Vec<Vendor> = places.iter().map(vendor).collect();
-    vendors.dedup();
+    let mut vendors: Vec<Vendor> = Vec::new();
+    for place in &*places {
+        if !vendors.contains(&vendor(place)) {
+            vendors.push(vendor(place));
+        }
+    }
     // Of equals the last is taken, hence the reversal.
     let most = vendors.into_iter().rev().max_by_key(|&of| count(of));
     places.retain(|place| Some(vendor(place)) == most);

@@ -11,6 +11,7 @@ mod options;
 mod status;
 mod watcher;
 
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,7 +25,7 @@ pub use status::{DeviceStatus, GpuLeaseEntry};
 
 use crate::inventory::{Found, GpuDevice};
 use crate::manager::{LeaseManager, OpenError, Options};
-use crate::table::{Error, Health, LeaseId, Limits, ResourceId, Traits};
+use crate::table::{Error, Health, LeaseId, Limits, MAX_NAME, ResourceId, Traits};
 use keeper::Keeper;
 use watcher::{Stop, Watched};
 
@@ -268,32 +269,36 @@ impl From<OpenError> for PoolError {
 }
 
 /// The names of devices in the table. Two that are called the same, which no inventory finds but anybody can write down, are told apart.
+/// One whose name the table would not take goes by its number.
 fn distinct_keys(devices: &[GpuDevice]) -> Vec<String> {
-    let mut keys: Vec<String> = Vec::with_capacity(devices.len());
-    for device in devices {
-        let key = device.key();
-        let mut distinct = key.clone();
-        let mut n = 1;
-        while keys.contains(&distinct) {
-            n += 1;
-            distinct = format!("{key}#{n}");
+    let mut taken = HashSet::with_capacity(devices.len());
+    let mut numbers: HashMap<String, u32> = HashMap::new();
+    let mut distinct = |device: &GpuDevice| {
+        let mut key = device.key();
+        if !(1..=LONGEST_KEY).contains(&key.len()) {
+            key = device.vendor_and_index();
         }
-        keys.push(distinct);
-    }
-    keys
+        let mut distinct = key.clone();
+        while !taken.insert(distinct.clone()) {
+            let number = numbers.entry(key.clone()).or_insert(1);
+            *number += 1;
+            distinct = format!("{key}#{number}");
+        }
+        distinct
+    };
+    devices.iter().map(&mut distinct).collect()
 }
+
+/// With room for what tells it from others of the same name.
+const LONGEST_KEY: usize = MAX_NAME - "#4294967295".len();
 
 /// The islands of devices as the table numbers them: from 1, 0 for none. Those of different vendors differ.
 fn number_islands(devices: &[GpuDevice]) -> Vec<u32> {
-    let mut known = Vec::new();
+    let mut known = HashMap::new();
     let mut number = |device: &GpuDevice| {
         let Some(island) = device.island else { return 0 };
-        let island = (device.vendor, island);
-        let at = known.iter().position(|other| *other == island).unwrap_or_else(|| {
-            known.push(island);
-            known.len() - 1
-        });
-        at as u32 + 1
+        let next = known.len() as u32 + 1;
+        *known.entry((device.vendor, island)).or_insert(next)
     };
     devices.iter().map(&mut number).collect()
 }
