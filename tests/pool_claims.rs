@@ -394,3 +394,14 @@ fn very_many_devices_are_no_trouble() {
     let lease = pool.claim().devices(1000).try_now().unwrap().unwrap();
     assert_eq!(lease.devices().count(), 1000);
 }
+
+#[test]
+fn an_outer_mask_of_cudas_does_not_hide_amds_devices_from_a_child() {
+    let pool = GpuPool::new(&[GpuDevice::new(Vendor::Amd, 1, "MI300")]);
+    let env = pool.try_claim().unwrap().unwrap().env();
+    assert!(env.remove.contains(&"CUDA_VISIBLE_DEVICES"), "{env:?}");
+    let both = GpuPool::new(&[device(Vendor::Amd, 1, 1), device(Vendor::Nvidia, 0, 1)]);
+    let env = both.try_claim().unwrap().unwrap().env();
+    assert!(env.set.contains(&("CUDA_VISIBLE_DEVICES", String::new())), "{env:?}");
+    assert!(!env.remove.contains(&"CUDA_VISIBLE_DEVICES"), "{env:?}");
+}

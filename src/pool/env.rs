@@ -29,12 +29,17 @@ impl Env {
         by_uuid: bool,
     ) -> Self {
         let mut env = Env::default();
+        let has = |vendor| pool.iter().any(|device| device.vendor == vendor);
         for vendor in [Vendor::Nvidia, Vendor::Amd, Vendor::Intel] {
             // Devices of vendors that the pool has nothing of are not its business.
-            if pool.iter().any(|device| device.vendor == vendor) {
+            if has(vendor) {
                 let devices = leased.clone().filter(|device| device.vendor == vendor);
                 env.add(vendor, devices.collect(), by_uuid);
             }
+        }
+        if has(Vendor::Amd) && !has(Vendor::Nvidia) {
+            // Then it is AMD's: HIP takes it for a mask within ROCr's, too.
+            env.remove.push("CUDA_VISIBLE_DEVICES");
         }
         env
     }
