@@ -55,6 +55,8 @@ impl Judgement {
 pub(super) struct Memory {
     /// Its last fault, and when it was last seen to have one.
     fault: Option<(String, Instant)>,
+    /// Something of its use has been seen: from then on nothing to be seen is not the same as unused.
+    told: bool,
     /// Since when it has no lease and is not clean.
     pub dirty_since: Option<Instant>,
     /// Since when it has a lease and is not used.
@@ -93,6 +95,9 @@ impl Memory {
             let trouble = seen.trouble.as_deref().unwrap_or("nothing can be seen of it");
             return Judgement::draining(trouble.to_owned());
         }
+        if checks && !leased && self.told && !tells(seen) {
+            return Judgement::draining("it cannot be seen whether it is in use".to_owned());
+        }
         match (use_of_it, self.dirty_since) {
             (Ok(used), Some(since)) if checks && !leased => {
                 let dirty_for = now.saturating_duration_since(since);
@@ -111,10 +116,15 @@ impl Memory {
     fn note_use(&mut self, used: Option<&str>, leased: bool, seen: &Observation, now: Instant) {
         let dirty = used.is_some() && !leased;
         self.dirty_since = if dirty { self.dirty_since.or(Some(now)) } else { None };
-        let told = seen.memory_used.is_some() || seen.processes.is_some();
-        let idle = leased && used.is_none() && told && seen.busy.unwrap_or(0) == 0;
+        self.told |= tells(seen);
+        let idle = leased && used.is_none() && tells(seen) && seen.busy.unwrap_or(0) == 0;
         self.idle_since = if idle { self.idle_since.or(Some(now)) } else { None };
     }
+}
+
+/// Can anything be seen of its use?
+fn tells(seen: &Observation) -> bool {
+    seen.memory_used.is_some() || seen.processes.is_some()
 }
 
 /// By what a device is used, in words; `Err` if by nothing that could be seen.

@@ -87,7 +87,7 @@ impl PoolOptions {
         PoolOptions { check_use, ..self }
     }
 
-    /// How often to look at devices when nothing happens. A second if not said.
+    /// How often to look at devices when nothing happens. A second if not said, a millisecond at least.
     pub fn poll(self, poll: Duration) -> Self {
         PoolOptions { poll, ..self }
     }

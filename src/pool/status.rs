@@ -89,6 +89,12 @@ impl GpuPool {
             None => (device.health, (0, 0), 0),
         };
         let idle_since = seen.as_ref().and_then(|seen| seen.memory.idle_since);
+        // Who looks from time to time may take two leases for one.
+        let first = leases.iter().map(|lease| lease.granted_at).min();
+        let leased_for = first.map(|since| match self.manager().has_real_time() {
+            true => Duration::from_micros(self.manager().tick_count().saturating_sub(since)),
+            false => Duration::MAX,
+        });
         let trouble = seen.as_ref().and_then(|seen| seen.trouble.clone());
         DeviceStatus {
             trouble: trouble
@@ -102,7 +108,7 @@ impl GpuPool {
             busy: observation.and_then(|seen| seen.busy),
             squatters: observation
                 .map_or_else(Vec::new, |seen| squatters(seen, !leases.is_empty())),
-            idle_for: idle_since.map(|since| since.elapsed()),
+            idle_for: idle_since.zip(leased_for).map(|(since, most)| since.elapsed().min(most)),
             seen: seen.as_ref().map(|seen| seen.at.elapsed()),
             leases,
         }

@@ -1,5 +1,5 @@
 //! Watching the devices of a pool: one thread looks at them, when something was given back and from time to time, and one waits for faults that
-//! they report. Neither holds a lock while it asks an inventory.
+//! they report. While one asks an inventory it holds no lock but the one that keeps the other from asking, too.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,8 +19,11 @@ const WATCHER: &str = "device watch";
 /// How often to look at a device that is to become clean.
 const DRAIN_POLL: Duration = Duration::from_millis(50);
 
-/// How long to wait for faults at a time: so long may a thread outlive its pool.
-const FAULT_PATIENCE: Duration = Duration::from_millis(500);
+/// How long to wait at a time: so long may a thread outlive its pool.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Nobody looks more often than that, whatever is asked for.
+const LEAST_POLL: Duration = Duration::from_millis(1);
 
 /// The devices of a pool, seen by an inventory that can watch them.
 pub(super) struct Watched {
@@ -31,6 +34,8 @@ pub(super) struct Watched {
     checks: Vec<bool>,
     rules: Rules,
     seen: Mutex<Vec<Seen>>,
+    /// Held by the one who looks. Of two looks at a time, the one that began before a lease could clear the device after it.
+    looking: Mutex<()>,
 }
 
 /// What is known of one device.
@@ -39,9 +44,23 @@ pub(super) struct Seen {
     pub memory: Memory,
     pub observation: Option<Observation>,
     pub trouble: Option<String>,
-    /// What the table was told last.
-    said: Health,
     pub at: Instant,
+}
+
+impl Seen {
+    /// What the inventory said when it found the device is taken back by what it says later, if it watches it.
+    fn first(device: &GpuDevice, observation: Option<Observation>, at: Instant) -> Self {
+        let mut memory = Memory::default();
+        let mut trouble = None;
+        if device.health != Health::Healthy && observation.is_some() {
+            let what = device.trouble.as_deref().unwrap_or("it was found so");
+            if device.health == Health::Failed {
+                memory.note_fault(what, at);
+            }
+            trouble = Some(what.to_owned());
+        }
+        Seen { memory, observation, trouble, at }
+    }
 }
 
 impl std::fmt::Debug for Watched {
@@ -76,21 +95,9 @@ impl Watched {
         }
         let at = Instant::now();
         let observed = inventory.observe(devices);
-        // A device of whose use nothing can be seen would never be seen unused.
-        let told = |seen: &Observation| seen.memory_used.is_some() || seen.processes.is_some();
-        let checks =
-            observed.iter().map(|seen| check_use && seen.as_ref().is_some_and(told)).collect();
-        let seen = observed
-            .into_iter()
-            .zip(devices)
-            .map(|(observation, device)| Seen {
-                memory: Memory::default(),
-                observation,
-                trouble: device.trouble.clone(),
-                said: device.health,
-                at,
-            })
-            .collect();
+        let checks = observed.iter().map(|seen| check_use && seen.is_some()).collect();
+        let seen = devices.iter().zip(observed);
+        let seen = seen.map(|(device, observation)| Seen::first(device, observation, at)).collect();
         Some(Arc::new(Watched {
             inventory,
             devices: devices.to_vec(),
@@ -98,6 +105,7 @@ impl Watched {
             checks,
             rules,
             seen: Mutex::new(seen),
+            looking: Mutex::new(()),
         }))
     }
 
@@ -113,6 +121,7 @@ impl Watched {
 
     /// Looks at all devices and does what follows; is one of them on its way to be clean?
     fn look(&self, manager: &LeaseManager) -> Result<bool, Error> {
+        let _alone = self.looking.lock();
         let before = self.states(manager);
         let observed = self.inventory.observe(&self.devices);
         self.take_in(manager, &before, observed)
@@ -136,6 +145,8 @@ impl Watched {
                 continue;
             };
             let checks = self.checks(place);
+            // One that its driver keeps from being used may stay so for days.
+            let soon_clean = checks && observation.health == Health::Healthy;
             let (judgement, reason) = {
                 let mut seen = self.seen.lock();
                 let Some(seen) = seen.get_mut(place) else { continue };
@@ -153,7 +164,7 @@ impl Watched {
                 judged
             };
             self.apply(manager, place, *state, &judgement, reason)?;
-            draining |= judgement.health == Health::Draining;
+            draining |= soon_clean && judgement.health == Health::Draining;
         }
         Ok(draining)
     }
@@ -175,10 +186,14 @@ impl Watched {
     ) -> Result<(), Error> {
         let key = &self.keys[place];
         if judgement.fault {
-            manager.fail(key, reason, WATCHER)?;
+            match manager.fail(key, reason, WATCHER) {
+                // A table that is full of names has no room for this one. That is no reason to leave the leases.
+                Err(Error::Full(_)) => manager.fail(key, reason, "")?,
+                done => done?,
+            }
         } else {
             let own =
-                before.cleaning || self.seen(place).is_some_and(|seen| seen.said == before.health);
+                before.cleaning || self.seen(place).is_some_and(|seen| seen.trouble.is_some());
             // What somebody else said about it is theirs to take back.
             if before.health != Health::Healthy && !own {
                 return Ok(());
@@ -190,7 +205,6 @@ impl Watched {
         // Not locked before: the manager wakes whoever waited, and they may ask for the status.
         if let Some(seen) = self.seen.lock().get_mut(place) {
             seen.trouble = judgement.trouble.clone();
-            seen.said = judgement.health;
         }
         Ok(())
     }
@@ -208,26 +222,20 @@ impl Watched {
     fn watch(
         &self,
         manager: WeakManager,
-        mut events: EventReader,
+        mut events: Option<EventReader>,
         poll: Duration,
         stop: &AtomicBool,
     ) {
         let mut draining = true;
         let mut last = Instant::now();
         loop {
-            let due = last + if draining { DRAIN_POLL.min(poll) } else { poll };
-            let left = due.saturating_duration_since(Instant::now());
-            if events.wait(Some(left)).is_err() || stop.load(Ordering::Acquire) {
+            let pause = if draining { DRAIN_POLL.min(poll) } else { poll }.max(LEAST_POLL);
+            let left = pause.saturating_sub(last.elapsed()).min(PATIENCE);
+            let Ok(given_back) = await_return(events.as_mut(), left) else { return };
+            if stop.load(Ordering::Acquire) {
                 return;
             }
-            let missed = events.missed();
-            let mut given_back = false;
-            for event in events.by_ref() {
-                given_back |= matches!(event.what, What::Health { health: Health::Draining, .. });
-            }
-            // What was missed may have been just that.
-            given_back |= events.missed() != missed;
-            if !given_back && Instant::now() < due {
+            if !given_back && last.elapsed() < pause {
                 continue;
             }
             let Some(manager) = manager.upgrade() else { return };
@@ -243,7 +251,7 @@ impl Watched {
     fn await_faults(&self, manager: WeakManager, stop: &AtomicBool) {
         while !stop.load(Ordering::Acquire) {
             let began = Instant::now();
-            let faults = self.inventory.faults(&self.devices, FAULT_PATIENCE);
+            let faults = self.inventory.faults(&self.devices, PATIENCE);
             let Some(manager) = manager.upgrade() else { return };
             for fault in &faults {
                 let done = match fault.device {
@@ -258,10 +266,26 @@ impl Watched {
             drop(manager);
             if faults.is_empty() {
                 // For inventories that have nothing to wait for.
-                std::thread::park_timeout(FAULT_PATIENCE.saturating_sub(began.elapsed()));
+                std::thread::park_timeout(PATIENCE.saturating_sub(began.elapsed()));
             }
         }
     }
+}
+
+/// Waits, at most so long, until a device is given back that is to be looked at; is there one?
+fn await_return(events: Option<&mut EventReader>, limit: Duration) -> Result<bool, Error> {
+    let Some(events) = events else {
+        std::thread::park_timeout(limit);
+        return Ok(false);
+    };
+    let missed = events.missed();
+    events.wait(Some(limit))?;
+    let mut given_back = false;
+    for event in events.by_ref() {
+        given_back |= matches!(event.what, What::Health { health: Health::Draining, .. });
+    }
+    // What was missed may have been just that.
+    Ok(given_back || events.missed() != missed)
 }
 
 /// Takes in what was seen first, and starts the threads.
@@ -275,8 +299,9 @@ pub(super) fn start(
     let flag = Arc::new(AtomicBool::new(false));
     // From here on, whatever fails ends what was started.
     let stop = Stop(Some(flag.clone()));
-    let (own, weak, events, until) =
-        (watched.clone(), manager.downgrade(), manager.events(u64::MAX), flag.clone());
+    // Whoever reads events is woken by every claim: only where that is needed.
+    let events = watched.checks.contains(&true).then(|| manager.events(u64::MAX));
+    let (own, weak, until) = (watched.clone(), manager.downgrade(), flag.clone());
     spawn("tern-devices", move || own.watch(weak, events, poll, &until))?;
     let (own, weak) = (watched.clone(), manager.downgrade());
     spawn("tern-faults", move || own.await_faults(weak, &flag))?;
