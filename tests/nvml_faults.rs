@@ -6,6 +6,7 @@ mod asking;
 #[path = "common/nvml.rs"]
 mod fake;
 
+use std::cell::Cell;
 use std::thread;
 use std::time::Duration;
 
@@ -149,4 +150,20 @@ fn no_patience_is_too_long() {
     let nvml = patient(&fake);
     let found = nvml.find();
     assert_eq!(xids(&nvml.faults(&found.devices, Duration::MAX)), [(Some(0), Some(79))]);
+}
+
+#[test]
+fn a_device_that_was_in_trouble_when_it_was_to_be_registered_reports_later() {
+    let fake = Fake::with("device\ndevice\n");
+    let nvml = patient(&fake);
+    let devices = nvml.find().devices;
+    fake.script("device\ndevice\nfail RegisterEvents 0 GPU_IS_LOST\n");
+    assert!(nvml.faults(&devices, Duration::from_millis(10)).is_empty());
+    let serial = Cell::new(0);
+    until("its faults are heard", || {
+        serial.set(serial.get() + 1);
+        fake.script(&format!("device\ndevice\nevent {} 0 xid=79\n", serial.get()));
+        let faults = nvml.faults(&devices, Duration::from_millis(200));
+        faults.iter().any(|fault| fault.device == Some(0))
+    });
 }

@@ -9,7 +9,7 @@ use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{EventSet, Nvml};
 
 use super::NvmlOptions;
-use super::library::words;
+use super::library::{is_plain_no, words};
 use super::raw::{self, Event, Handle};
 use super::worker::Worker;
 use crate::inventory::{Fault, PciAddress, Why};
@@ -109,6 +109,14 @@ struct Watched {
     /// `None` if no device can report.
     set: Option<EventSet<'static>>,
     handles: Vec<(Handle, PciAddress)>,
+    /// When to try again with those that can report but were in trouble.
+    again: Option<Instant>,
+}
+
+impl Watched {
+    fn is_for(&self, places: &[PciAddress]) -> bool {
+        self.places == places && self.again.is_none_or(|again| Instant::now() < again)
+    }
 }
 
 impl Events {
@@ -121,7 +129,7 @@ impl Events {
         tell: impl Fn(Heard) -> bool,
     ) {
         let watched = match self.watched.take() {
-            Some(watched) if watched.places == places => watched,
+            Some(watched) if watched.is_for(&places) => watched,
             _ => watch(nvml, places),
         };
         let end = Instant::now() + patience;
@@ -164,36 +172,55 @@ fn watch(nvml: &'static Nvml, places: Vec<PciAddress>) -> Watched {
     let mut unfit = Vec::new();
     loop {
         match try_watch(nvml, &places, &unfit) {
-            Ok((set, handles)) => return Watched { places, set, handles },
+            Ok(Registered { set, handles, all }) => {
+                let all = all && unfit.is_empty();
+                let again = (!all).then(|| Instant::now() + RETRY);
+                return Watched { places, set, handles, again };
+            }
             Err(place) => unfit.push(place),
         }
     }
 }
 
-type Set = (Option<EventSet<'static>>, Vec<(Handle, PciAddress)>);
+/// How long to do without devices that were in trouble when they were to be registered.
+const RETRY: Duration = Duration::from_secs(5);
+
+struct Registered {
+    set: Option<EventSet<'static>>,
+    handles: Vec<(Handle, PciAddress)>,
+    /// All that can report.
+    all: bool,
+}
 
 /// Fails with the device that spoilt the set.
 fn try_watch(
     nvml: &'static Nvml,
     places: &[PciAddress],
     unfit: &[PciAddress],
-) -> Result<Set, PciAddress> {
+) -> Result<Registered, PciAddress> {
     let wanted = EventTypes::CRITICAL_XID_ERROR | EventTypes::DOUBLE_BIT_ECC_ERROR;
-    let Ok(set) = nvml.create_event_set() else {
-        return Ok((None, Vec::new()));
+    let set = match nvml.create_event_set() {
+        Ok(set) => set,
+        Err(error) => {
+            let all = is_plain_no(&error);
+            return Ok(Registered { set: None, handles: Vec::new(), all });
+        }
     };
-    let mut handles = Vec::new();
+    let (mut handles, mut all) = (Vec::new(), true);
     for place in places.iter().filter(|place| !unfit.contains(place)) {
-        let Ok(device) = nvml.device_by_pci_bus_id(place.to_string()) else { continue };
+        let Ok(device) = nvml.device_by_pci_bus_id(place.to_string()) else {
+            all = false;
+            continue;
+        };
         let events = device.supported_event_types().map_or(wanted, |offered| offered & wanted);
         match raw::register(&device, events.bits(), &set) {
             Ok(()) => handles.push((raw::handle(&device), *place)),
             // After this answer a set must not be used.
             Err(NvmlError::Unknown) => return Err(*place),
-            Err(_) => (),
+            Err(error) => all &= is_plain_no(&error),
         }
     }
-    Ok(((!handles.is_empty()).then_some(set), handles))
+    Ok(Registered { set: (!handles.is_empty()).then_some(set), handles, all })
 }
 
 /// `None` if it is of another kind.
