@@ -256,3 +256,20 @@ fn what_was_seen_before_a_lease_does_not_clear_the_device_after_it() {
         assert!(within(60, || health(&pool) == Health::Healthy));
     }
 }
+
+#[test]
+fn a_holder_that_has_just_gone_is_no_squatter() {
+    let inventory = Scripted::of(&[clean()]);
+    let pool = GpuPool::open_with("process:", inventory.options().poll(HOUR)).unwrap();
+    let lease = pool.try_claim().unwrap().unwrap();
+    inventory.see(&[dirty()]);
+    // Makes it look.
+    let fault = Fault { device: None, xid: None, what: "something".into() };
+    inventory.0.faults.lock().push(fault);
+    assert!(within(60, || pool.status()[0].memory_used == Some(9000)));
+    drop(lease);
+    assert_eq!(pool.status()[0].squatters, []);
+    let fault = Fault { device: None, xid: None, what: "something".into() };
+    inventory.0.faults.lock().push(fault);
+    assert!(within(60, || pool.status()[0].squatters.len() == 1), "now it is one");
+}

@@ -65,7 +65,9 @@ impl PoolOptions {
 
     /// The devices that `TERNLEASE_DEVICES` names, as [`Self::from_spec`] reads it, else those of this machine.
     pub fn from_env() -> Result<Self, PoolError> {
-        let spec = std::env::var("TERNLEASE_DEVICES");
+        // What is not text names nothing, which is said. It must not count as unset.
+        let spec = std::env::var_os("TERNLEASE_DEVICES");
+        let spec = spec.as_ref().map(|spec| spec.to_string_lossy());
         Self::from_spec(spec.as_deref().unwrap_or("host"))
     }
 

@@ -88,6 +88,8 @@ impl GpuPool {
             Some(info) => (info.health, (info.slots, info.used_slots), info.used_memory),
             None => (device.health, (0, 0), 0),
         };
+        // One whose lease has just ended may have been seen before that.
+        let leased = !leases.is_empty() || seen.as_ref().is_some_and(|seen| seen.leased);
         let idle_since = seen.as_ref().and_then(|seen| seen.memory.idle_since);
         // Who looks from time to time may take two leases for one.
         let first = leases.iter().map(|lease| lease.granted_at).min();
@@ -106,8 +108,7 @@ impl GpuPool {
             leased_memory,
             memory_used: observation.and_then(|seen| seen.memory_used),
             busy: observation.and_then(|seen| seen.busy),
-            squatters: observation
-                .map_or_else(Vec::new, |seen| squatters(seen, !leases.is_empty())),
+            squatters: observation.map_or_else(Vec::new, |seen| squatters(seen, leased)),
             idle_for: idle_since.zip(leased_for).map(|(since, most)| since.elapsed().min(most)),
             seen: seen.as_ref().map(|seen| seen.at.elapsed()),
             leases,

@@ -43,6 +43,8 @@ pub(super) struct Watched {
 pub(super) struct Seen {
     pub memory: Memory,
     pub observation: Option<Observation>,
+    /// It had a lease when that was observed.
+    pub leased: bool,
     pub trouble: Option<String>,
     pub at: Instant,
 }
@@ -59,7 +61,7 @@ impl Seen {
             }
             trouble = Some(what.to_owned());
         }
-        Seen { memory, observation, trouble, at }
+        Seen { memory, observation, leased: false, trouble, at }
     }
 }
 
@@ -160,6 +162,7 @@ impl Watched {
                     }
                 };
                 seen.observation = Some(observation);
+                seen.leased = state.leased;
                 seen.at = now;
                 judged
             };
