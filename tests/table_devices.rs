@@ -95,6 +95,10 @@ fn a_checked_device_is_not_handed_on_before_somebody_has_looked() {
     let info = t.resource("g0").unwrap();
     assert_eq!((info.health, info.cleaning), (Health::Draining, true));
     t.set_health(2, ids[0], Health::Healthy).unwrap();
+    assert_eq!(t.ticket(next), Some(TicketState::Waiting), "an operator has not looked");
+    t.set_evidence(2, ids[0], Health::Healthy, false).unwrap();
+    assert_eq!(t.ticket(next), Some(TicketState::Waiting), "well, but is it unused?");
+    t.set_evidence(2, ids[0], Health::Healthy, true).unwrap();
     lease_of(&t, next);
     assert!(!t.resource("g0").unwrap().cleaning);
     t.verify().unwrap();
@@ -153,4 +157,38 @@ fn a_device_that_fails_takes_its_leases_with_it_and_no_others() {
     );
     assert_eq!(t.fail(3, ids[0], Reason::DeviceFault, &"n".repeat(256)), Err(Error::NameTooLong));
     t.verify().unwrap();
+}
+
+#[test]
+fn the_worse_of_what_is_said_and_what_is_seen_counts() {
+    let (t, ids) = devices(&[0]);
+    let health = || t.resource("g0").unwrap().health;
+    t.set_evidence(0, ids[0], Health::Draining, true).unwrap();
+    assert_eq!(health(), Health::Draining);
+    t.set_health(0, ids[0], Health::Failed).unwrap();
+    assert_eq!(health(), Health::Failed);
+    t.set_evidence(0, ids[0], Health::Healthy, true).unwrap();
+    assert_eq!(health(), Health::Failed, "what an operator said is his to take back");
+    t.set_health(0, ids[0], Health::Healthy).unwrap();
+    assert_eq!(health(), Health::Healthy);
+    let mut events = Vec::new();
+    t.events_since(0, &mut events);
+    let told: Vec<Health> = events
+        .iter()
+        .filter_map(|event| match event.what {
+            What::Health { health, .. } => Some(health),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(told, [Health::Draining, Health::Failed, Health::Healthy], "each change, once");
+}
+
+#[test]
+fn what_is_checked_no_longer_waits_for_nobody() {
+    let (t, ids) = checked(1);
+    let lease = granted(t.claim(0, &claim("a", &ids, 1)));
+    t.release(0, lease).unwrap();
+    let next = waiting(t.claim(0, &Claim { wait: FOREVER, ..claim("b", &ids, 1) }));
+    t.set_traits(1, ids[0], Traits::default()).unwrap();
+    lease_of(&t, next);
 }

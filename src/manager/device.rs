@@ -9,7 +9,7 @@ use crate::table::{Error, Health, LeaseId, Reason, ResourceId, ResourceInfo, Tim
 /// How a device is, as far as it matters whether something about it has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct State {
-    pub health: Health,
+    pub evidence: Health,
     pub leased: bool,
     /// It drains because its last lease ended.
     pub cleaning: bool,
@@ -18,7 +18,7 @@ pub(crate) struct State {
 impl From<ResourceInfo> for State {
     fn from(info: ResourceInfo) -> Self {
         let leased = info.used_slots != 0 || info.used_memory != 0 || info.shared != 0;
-        State { health: info.health, leased, cleaning: info.cleaning }
+        State { evidence: info.evidence, leased, cleaning: info.cleaning }
     }
 }
 
@@ -50,6 +50,10 @@ impl LeaseManager {
         self.home().clock().is_real()
     }
 
+    pub(crate) fn set_evidence(&self, id: ResourceId, health: Health) -> Result<(), Error> {
+        self.home().run(|table, now| table.set_evidence(now, id, health, false))
+    }
+
     pub(crate) fn set_traits(&self, id: ResourceId, traits: Traits) -> Result<(), Error> {
         self.home().run(|table, now| table.set_traits(now, id, traits))
     }
@@ -62,16 +66,28 @@ impl LeaseManager {
         })
     }
 
+    pub(crate) fn uncheck(&self, id: ResourceId, resource: &str) -> Result<(), Error> {
+        self.home().run(|table, now| {
+            let info = table.resource(resource).ok_or(Error::UnknownResource)?;
+            table.set_traits(now, id, Traits { checked: false, ..info.traits })
+        })
+    }
+
+    pub(crate) fn is_checked(&self, resource: &str) -> bool {
+        self.resource(resource).is_some_and(|info| info.traits.checked)
+    }
+
     pub(crate) fn device_state(&self, resource: &str) -> Option<State> {
         self.resource(resource).map(State::from)
     }
 
-    /// Says how a resource is, if its state is what it was; whether it is.
-    pub(crate) fn set_health_if(
+    /// Tells what was seen of a resource, if its state is still what it was then; whether it is.
+    pub(crate) fn set_evidence_if(
         &self,
         resource: &str,
         before: State,
         health: Health,
+        unused: bool,
     ) -> Result<bool, Error> {
         self.home().run(|table, now| {
             table.advance(now)?;
@@ -79,7 +95,7 @@ impl LeaseManager {
             if table.resource(resource).map(State::from) != Some(before) {
                 return Ok(false);
             }
-            table.set_health(now, id, health).map(|()| true)
+            table.set_evidence(now, id, health, unused).map(|()| true)
         })
     }
 

@@ -195,7 +195,8 @@ impl LeaseManager {
         self.home().run(|table, now| table.declare(now, resource, slots, memory))
     }
 
-    /// Says how a declared resource is. One that is not healthy gets no new leases.
+    /// Says how a declared resource is, as an operator would. One that is not healthy gets no new leases. What a pool sees of its devices counts beside
+    /// it, and the worse of both is its health.
     pub fn set_health(&self, resource: &str, health: Health) -> Result<(), Error> {
         self.home().run(|table, now| {
             let id = table.resource_id(resource).ok_or(Error::UnknownResource)?;

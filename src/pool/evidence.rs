@@ -55,6 +55,8 @@ impl Judgement {
 pub(super) struct Memory {
     /// Its last fault, and when it was last seen to have one.
     fault: Option<(String, Instant)>,
+    /// How many faults it had so far.
+    pub faults: u64,
     /// Something of its use has been seen: from then on nothing to be seen is not the same as unused.
     told: bool,
     /// Since when it has no lease and is not clean.
@@ -67,7 +69,13 @@ impl Memory {
     /// The device reported a fault.
     pub fn note_fault(&mut self, what: &str, now: Instant) -> Judgement {
         self.fault = Some((what.to_owned(), now));
+        self.faults += 1;
         Judgement::failed(what.to_owned(), true)
+    }
+
+    /// What its last fault was, until it has recovered.
+    pub fn last_fault(&self) -> Option<&str> {
+        self.fault.as_ref().map(|(what, _)| what.as_str())
     }
 
     /// How the device is by what was seen. `checks`: whether it must be clean to be handed out.

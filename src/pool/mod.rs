@@ -129,9 +129,12 @@ impl GpuPool {
             let memory = device.memory.unwrap_or(0);
             let id = manager.declare(&keys[place], slots, memory)?;
             let checked = watched.as_ref().is_some_and(|watched| watched.checks(place));
+            let checked = checked || manager.is_checked(&keys[place]);
             manager.set_traits(id, Traits { island: islands[place], checked })?;
-            if device.health != Health::Healthy {
-                manager.set_health(&keys[place], device.health)?;
+            let watching = watched.as_ref().is_some_and(|watched| watched.sees(place));
+            // One that is watched has been looked at, and that is taken in below.
+            if !watching || device.health != Health::Healthy {
+                manager.set_evidence(id, device.health)?;
             }
             ids.push(id);
         }
@@ -259,6 +262,20 @@ impl Inner {
 
     fn next_claim(&self) -> u64 {
         self.claims.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+/// Nobody looks any more: what is given back from now on must not wait for that. (Leases may go on by their ids, on the table of a manager.)
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Some(watched) = &self.watched {
+            for (place, &id) in
+                self.ids.iter().enumerate().filter(|(place, _)| watched.checks(*place))
+            {
+                // Fails only if the table is of no use any more.
+                let _ = self.manager.uncheck(id, &self.keys[place]);
+            }
+        }
     }
 }
 

@@ -116,6 +116,11 @@ impl Watched {
         self.checks.get(place) == Some(&true)
     }
 
+    /// Does the inventory say anything about this device?
+    pub fn sees(&self, place: usize) -> bool {
+        self.seen.lock().get(place).is_some_and(|seen| seen.observation.is_some())
+    }
+
     /// What is known of a device.
     pub fn seen(&self, place: usize) -> Option<Seen> {
         self.seen.lock().get(place).cloned()
@@ -149,25 +154,35 @@ impl Watched {
             let checks = self.checks(place);
             // One that its driver keeps from being used may stay so for days.
             let soon_clean = checks && observation.health == Health::Healthy;
-            let (judgement, reason) = {
-                let mut seen = self.seen.lock();
-                let Some(seen) = seen.get_mut(place) else { continue };
-                let moved = self.another_in_its_place(place, &observation);
-                let judged = match moved {
-                    Some(what) => (seen.memory.note_fault(&what, now), Reason::Reconfigured),
-                    None => {
-                        let judged =
-                            seen.memory.judge(&observation, state.leased, checks, &self.rules, now);
-                        (judged, Reason::DeviceFault)
-                    }
-                };
-                seen.observation = Some(observation);
-                seen.leased = state.leased;
-                seen.at = now;
-                judged
+            let moved = self.another_in_its_place(place, &observation);
+            let mut seen = self.seen.lock();
+            let Some(one) = seen.get_mut(place) else { continue };
+            let judgement = match &moved {
+                Some(what) => one.memory.note_fault(what, now),
+                None => one.memory.judge(&observation, state.leased, checks, &self.rules, now),
             };
-            self.apply(manager, place, *state, &judgement, reason)?;
+            one.observation = Some(observation);
+            one.leased = state.leased;
+            one.at = now;
+            let faults = one.memory.faults;
+            // Not locked any more: the manager wakes whoever waited, and they may ask for the status.
+            drop(seen);
             draining |= soon_clean && judgement.health == Health::Draining;
+            if judgement.fault {
+                let reason =
+                    if moved.is_some() { Reason::Reconfigured } else { Reason::DeviceFault };
+                self.fail(manager, place, reason, judgement)?;
+                continue;
+            }
+            let unused = checks && !state.leased && judgement.health == Health::Healthy;
+            if !manager.set_evidence_if(&self.keys[place], *state, judgement.health, unused)? {
+                continue;
+            }
+            self.explain(place, judgement.trouble);
+            // A fault that was reported meanwhile counts, and not what was seen before it.
+            if let Some(one) = self.seen(place).filter(|one| one.memory.faults != faults) {
+                self.report(manager, place, one.memory.last_fault().unwrap_or_default())?;
+            }
         }
         Ok(draining)
     }
@@ -178,47 +193,37 @@ impl Watched {
         (before != now).then(text)
     }
 
-    /// Makes the table know how a device is, if it is still as it was when that was seen.
-    fn apply(
-        &self,
-        manager: &LeaseManager,
-        place: usize,
-        before: State,
-        judgement: &Judgement,
-        reason: Reason,
-    ) -> Result<(), Error> {
-        let key = &self.keys[place];
-        if judgement.fault {
-            match manager.fail(key, reason, WATCHER) {
-                // A table that is full of names has no room for this one. That is no reason to leave the leases.
-                Err(Error::Full(_)) => manager.fail(key, reason, "")?,
-                done => done?,
-            }
-        } else {
-            let own =
-                before.cleaning || self.seen(place).is_some_and(|seen| seen.trouble.is_some());
-            // What somebody else said about it is theirs to take back.
-            if before.health != Health::Healthy && !own {
-                return Ok(());
-            }
-            if !manager.set_health_if(key, before, judgement.health)? {
-                return Ok(());
-            }
-        }
-        // Not locked before: the manager wakes whoever waited, and they may ask for the status.
-        if let Some(seen) = self.seen.lock().get_mut(place) {
-            seen.trouble = judgement.trouble.clone();
-        }
-        Ok(())
-    }
-
+    /// The device reported a fault.
     fn report(&self, manager: &LeaseManager, place: usize, what: &str) -> Result<(), Error> {
         let judgement = match self.seen.lock().get_mut(place) {
             Some(seen) => seen.memory.note_fault(what, Instant::now()),
             None => return Ok(()),
         };
-        let Some(state) = manager.device_state(&self.keys[place]) else { return Ok(()) };
-        self.apply(manager, place, state, &judgement, Reason::DeviceFault)
+        self.fail(manager, place, Reason::DeviceFault, judgement)
+    }
+
+    fn fail(
+        &self,
+        manager: &LeaseManager,
+        place: usize,
+        reason: Reason,
+        judgement: Judgement,
+    ) -> Result<(), Error> {
+        // First, so that whoever is told of it finds out why.
+        self.explain(place, judgement.trouble);
+        let key = &self.keys[place];
+        match manager.fail(key, reason, WATCHER) {
+            // A table that is full of names has no room for this one. That is no reason to leave the leases.
+            Err(Error::Full(_)) => manager.fail(key, reason, ""),
+            done => done,
+        }
+    }
+
+    /// Notes why the device is not healthy, or that it is.
+    fn explain(&self, place: usize, trouble: Option<String>) {
+        if let Some(seen) = self.seen.lock().get_mut(place) {
+            seen.trouble = trouble;
+        }
     }
 
     /// Looks at the devices whenever one was given back, and from time to time, until the pool or its manager is gone.

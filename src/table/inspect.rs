@@ -3,7 +3,7 @@
 use super::layout::{flag, resource_flag};
 use super::lease::{priority_of, reason_of};
 use super::memory::Memory;
-use super::resource::health;
+use super::resource::{evidence, health};
 use super::slot::Word;
 use super::ticket::effective_priority;
 use super::types::{Health, LeaseId, LeaseState, TicketId, TicketState, Time, Traits};
@@ -97,6 +97,8 @@ pub struct ResourceInfo {
     pub traits: Traits,
     /// It drains because its last lease ended, see [`Traits::checked`].
     pub cleaning: bool,
+    /// How it is by what was seen alone; an operator may have said something worse.
+    pub evidence: Health,
 }
 
 impl<M: Memory> Table<M> {
@@ -242,6 +244,7 @@ impl<M: Memory> Table<M> {
                 checked: record.flags.get() & resource_flag::CHECKED != 0,
             },
             cleaning: record.flags.get() & resource_flag::CLEANING != 0,
+            evidence: evidence(record),
         }
     }
 

@@ -358,13 +358,19 @@ pub struct EventRecord {
 /// Bits of `Resource::flags`. The health is kept so that zero means healthy.
 pub(crate) mod resource_flag {
     pub const DECLARED: u32 = 1;
+    /// By what an operator said.
     pub const DRAINING: u32 = 2;
     pub const FAILED: u32 = 4;
-    pub const UNHEALTHY: u32 = DRAINING | FAILED;
+    pub const SAID: u32 = DRAINING | FAILED;
     /// Drains by itself when its last lease ends.
     pub const CHECKED: u32 = 8;
     /// Drains because its last lease ended.
     pub const CLEANING: u32 = 16;
+    /// By what was seen.
+    pub const SEEN_DRAINING: u32 = 32;
+    pub const SEEN_FAILED: u32 = 64;
+    pub const SEEN: u32 = SEEN_DRAINING | SEEN_FAILED;
+    pub const UNHEALTHY: u32 = SAID | SEEN | CLEANING;
 }
 
 /// Bits of `Lease::flags` and `Ticket::flags`.

@@ -108,10 +108,19 @@ pub(super) fn usage(resource: &Resource) -> Usage {
 }
 
 pub(super) fn health(resource: &Resource) -> Health {
-    match resource.flags.get() & resource_flag::UNHEALTHY {
+    worst(resource.flags.get() & resource_flag::UNHEALTHY)
+}
+
+/// By what was seen of it alone.
+pub(super) fn evidence(resource: &Resource) -> Health {
+    worst(resource.flags.get() & resource_flag::SEEN)
+}
+
+fn worst(bits: u32) -> Health {
+    match bits {
         0 => Health::Healthy,
-        resource_flag::DRAINING => Health::Draining,
-        _ => Health::Failed,
+        bits if bits & (resource_flag::FAILED | resource_flag::SEEN_FAILED) != 0 => Health::Failed,
+        _ => Health::Draining,
     }
 }
 
@@ -150,11 +159,32 @@ impl<M: Memory> Table<M> {
         self.leave(ResourceId(index))
     }
 
-    /// Says how a resource is. One that is not healthy gets no new leases; those it has are untouched.
+    /// What an operator says about a resource. One that is not healthy gets no new leases; those it has are untouched.
     pub fn set_health(&self, now: Time, id: ResourceId, new: Health) -> Result<(), Error> {
         self.enter(now)?;
         let index = self.declared_resource(id)?;
-        self.change_health(now, index, new);
+        let bits = match new {
+            Health::Healthy => 0,
+            Health::Draining => resource_flag::DRAINING,
+            Health::Failed => resource_flag::FAILED,
+        };
+        self.change_flags(now, index, resource_flag::SAID, bits);
+        self.settle(now);
+        self.leave(())
+    }
+
+    /// What was seen of a resource. It counts beside what an operator says: the worse of both. `unused`: nobody uses it, so that it need not drain
+    /// any more after its last lease.
+    pub fn set_evidence(
+        &self,
+        now: Time,
+        id: ResourceId,
+        new: Health,
+        unused: bool,
+    ) -> Result<(), Error> {
+        self.enter(now)?;
+        let index = self.declared_resource(id)?;
+        self.change_evidence(now, index, new, unused);
         self.settle(now);
         self.leave(())
     }
@@ -174,7 +204,10 @@ impl<M: Memory> Table<M> {
         }
         self.set(&record.island, traits.island);
         let checked = if traits.checked { resource_flag::CHECKED } else { 0 };
-        self.set(&record.flags, record.flags.get() & !resource_flag::CHECKED | checked);
+        // Nobody will look any more at one that is not checked: it is not to wait for that.
+        let cleaning = if traits.checked { 0 } else { resource_flag::CLEANING };
+        self.change_flags(now, index, resource_flag::CHECKED | cleaning, checked);
+        self.settle(now);
         self.leave(())
     }
 
@@ -184,7 +217,7 @@ impl<M: Memory> Table<M> {
         self.enter(now)?;
         let index = self.declared_resource(id)?;
         self.room_for_revoker(by)?;
-        self.change_health(now, index, Health::Failed);
+        self.change_evidence(now, index, Health::Failed, false);
         // Each one that ends may end others with it, so look anew.
         while let Some(hold) = self.holds_on(index).next() {
             self.take_away(self.hold_record(hold).lease.get(), now, reason, by, 0);
@@ -199,30 +232,32 @@ impl<M: Memory> Table<M> {
 
     /// A resource that is to be looked at after use was given back: it drains if that was the last of it.
     pub(super) fn clean_if_empty(&self, index: u32, at: Time) {
-        let record = self.resource_record(index);
-        let Usage { slots, memory, shared } = usage(record);
-        let flags = record.flags.get();
-        if slots == 0 && memory == 0 && shared == 0 && flags & resource_flag::UNHEALTHY == 0 {
-            let bits = resource_flag::DRAINING | resource_flag::CLEANING;
-            self.set(&record.flags, flags | bits);
-            self.record_resource_event(kind::HEALTH, at, index, Health::Draining as i8 as u64);
+        let Usage { slots, memory, shared } = usage(self.resource_record(index));
+        if slots == 0 && memory == 0 && shared == 0 {
+            self.change_flags(at, index, resource_flag::CLEANING, resource_flag::CLEANING);
         }
     }
 
-    /// Notes how a resource is, and tells if that is new. Does not serve the line.
-    fn change_health(&self, now: Time, index: u32, new: Health) {
-        let record = self.resource_record(index);
-        if health(record) == new {
-            return;
-        }
+    fn change_evidence(&self, now: Time, index: u32, new: Health, unused: bool) {
         let bits = match new {
             Health::Healthy => 0,
-            Health::Draining => resource_flag::DRAINING,
-            Health::Failed => resource_flag::FAILED,
+            Health::Draining => resource_flag::SEEN_DRAINING,
+            Health::Failed => resource_flag::SEEN_FAILED,
         };
-        let old = resource_flag::UNHEALTHY | resource_flag::CLEANING;
-        self.set(&record.flags, record.flags.get() & !old | bits);
-        self.record_resource_event(kind::HEALTH, now, index, new as i8 as u64);
+        let cleaned = if unused { resource_flag::CLEANING } else { 0 };
+        self.change_flags(now, index, resource_flag::SEEN | cleaned, bits);
+    }
+
+    /// Gives these bits of the flags their values, and tells if that makes the resource's health another. Does not serve the line.
+    fn change_flags(&self, now: Time, index: u32, mask: u32, bits: u32) {
+        let record = self.resource_record(index);
+        let before = health(record);
+        self.set(&record.flags, record.flags.get() & !mask | bits);
+        let after = health(record);
+        if before != after {
+            self.record_resource_event(kind::HEALTH, now, index, after as i8 as u64);
+        }
+        // What was on its way back may be so no longer, without being less healthy.
         self.mark_lines_of(index);
     }
 

@@ -150,8 +150,11 @@ impl<M: Memory> Table<M> {
         let record = self.resource_record(resource);
         let flags = record.flags.get();
         // One that is being cleaned is on its way back: nobody else need be sent away for it.
-        (flags & resource_flag::UNHEALTHY == 0 || flags & resource_flag::CLEANING != 0)
-            && self.sketch(pass, resource).usage().leaves_room(record, demand)
+        let hindered = match flags & resource_flag::CLEANING {
+            0 => resource_flag::UNHEALTHY,
+            _ => resource_flag::SAID | resource_flag::SEEN_FAILED,
+        };
+        flags & hindered == 0 && self.sketch(pass, resource).usage().leaves_room(record, demand)
     }
 
     fn await_in_sketch(&self, pass: u64, line: u32, shared: bool) {

@@ -103,7 +103,7 @@ impl Model {
     ) -> Result<(), Error> {
         self.command(now, |model| {
             let name = name.ok_or(Error::UnknownResource)?;
-            model.change_health(now, name, health, false);
+            model.change(now, name, |resource| resource.said = health);
             Ok(())
         })
     }
@@ -119,8 +119,27 @@ impl Model {
             if traits.island == u32::MAX {
                 return Err(Error::UnknownIsland);
             }
-            let resource = model.declared.get_mut(name).expect("only declared ones have ids");
-            resource.traits = traits;
+            model.change(now, name, |resource| {
+                resource.traits = traits;
+                resource.cleaning &= traits.checked;
+            });
+            Ok(())
+        })
+    }
+
+    pub fn set_evidence(
+        &mut self,
+        now: Time,
+        name: Option<&str>,
+        health: Health,
+        unused: bool,
+    ) -> Result<(), Error> {
+        self.command(now, |model| {
+            let name = name.ok_or(Error::UnknownResource)?;
+            model.change(now, name, |resource| {
+                resource.seen = health;
+                resource.cleaning &= !unused;
+            });
             Ok(())
         })
     }
@@ -137,7 +156,7 @@ impl Model {
         }
         self.command(now, |model| {
             let name = name.ok_or(Error::UnknownResource)?;
-            model.change_health(now, name, Health::Failed, false);
+            model.change(now, name, |resource| resource.seen = Health::Failed);
             // The youngest first, and some go with others.
             while let Some(id) =
                 model.held.values().filter(|lease| lease.takes_of(name)).map(|lease| lease.id).max()

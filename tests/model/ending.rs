@@ -1,6 +1,6 @@
 //! How leases and tickets end: by time, by command, with their parents, after a notice.
 
-use ternlease::table::{FOREVER, Health, LeaseId, Reason, Revoked, TicketState, Time, What};
+use ternlease::table::{FOREVER, LeaseId, Reason, Revoked, TicketState, Time, What};
 
 use super::line::after;
 use super::{Lease, Model, Notice, Over, ticket_id};
@@ -76,9 +76,9 @@ impl Model {
             let name = taken.resource.as_str();
             let itself = self.resource_itself(name);
             let empty = !self.held.values().any(|other| other.takes_of(name));
-            if itself.traits.checked && itself.health == Health::Healthy && empty {
+            if itself.traits.checked && empty {
                 self.note("drained by its last lease");
-                self.change_health(at, name, Health::Draining, true);
+                self.change(at, name, |resource| resource.cleaning = true);
             }
         }
         lease.over = Some(Over { at, reason, by });

@@ -169,14 +169,16 @@ impl World {
                 ]),
                 by: self.holder(rng),
             },
-            94..96 => Command::Health {
-                name: self.a_declared(rng),
-                health: if rng.percent(60) {
-                    Health::Healthy
-                } else {
-                    *rng.pick(&[Health::Draining, Health::Failed])
-                },
-            },
+            94..96 => {
+                let name = self.a_declared(rng);
+                let well = rng.percent(60);
+                let ill = *rng.pick(&[Health::Draining, Health::Failed]);
+                let health = if well { Health::Healthy } else { ill };
+                match rng.percent(50) {
+                    true => Command::Health { name, health },
+                    false => Command::Evidence { name, health, unused: rng.percent(70) },
+                }
+            }
             96..97 => {
                 let name = self.name(rng);
                 self.declare(rng, name).broken_sometimes(rng)

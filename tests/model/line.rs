@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use ternlease::table::{FOREVER, Health, LeaseId, Reason, Take, Taken, TicketState, Time, What};
 
-use super::{Ask, Lease, Model, Ticket, conflict, ticket_id};
+use super::{Ask, Lease, Model, Resource, Ticket, conflict, ticket_id};
 
 /// What is taken of one resource.
 #[derive(Debug, Clone, Copy, Default)]
@@ -64,15 +64,21 @@ impl Model {
     /// As `fits`, once what is being cleaned is clean.
     pub fn fits_soon(&self, loads: &Loads, name: &str, take: Take) -> bool {
         let itself = self.resource_itself(name);
-        (itself.health == Health::Healthy || itself.cleaning)
-            && self.fits_health_aside(loads, name, take)
+        let well = if itself.cleaning {
+            itself.said == Health::Healthy && itself.seen != Health::Failed
+        } else {
+            itself.health() == Health::Healthy
+        };
+        well && self.fits_health_aside(loads, name, take)
     }
 
-    pub fn change_health(&mut self, at: Time, name: &str, health: Health, cleaning: bool) {
+    /// Changes a declared resource, and tells if that changed its health.
+    pub fn change(&mut self, at: Time, name: &str, change: impl FnOnce(&mut Resource)) {
         let resource = self.declared.get_mut(name).expect("only declared ones have a health");
-        if resource.health != health {
-            resource.health = health;
-            resource.cleaning = cleaning;
+        let before = resource.health();
+        change(resource);
+        let health = resource.health();
+        if before != health {
             self.emit(at, What::Health { resource: name.to_string(), health });
         }
     }
@@ -106,7 +112,7 @@ impl Model {
     }
 
     pub fn fits(&self, loads: &Loads, name: &str, take: Take) -> bool {
-        self.resource_itself(name).health == Health::Healthy
+        self.resource_itself(name).health() == Health::Healthy
             && self.fits_health_aside(loads, name, take)
     }
 

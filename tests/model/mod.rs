@@ -46,17 +46,29 @@ pub struct Ask {
 pub struct Resource {
     pub slots: u32,
     pub memory: u32,
-    pub health: Health,
+    /// What an operator said, and what was seen.
+    pub said: Health,
+    pub seen: Health,
     pub traits: Traits,
     /// It drains because its last lease ended.
     pub cleaning: bool,
+}
+
+impl Resource {
+    /// The worst of all.
+    pub fn health(&self) -> Health {
+        let cleaning = if self.cleaning { Health::Draining } else { Health::Healthy };
+        let all = [self.said, self.seen, cleaning];
+        all.into_iter().min_by_key(|health| *health as i8).expect("there are three")
+    }
 }
 
 /// Size and health of a name that nobody declared.
 const UNDECLARED: Resource = Resource {
     slots: 1,
     memory: 0,
-    health: Health::Healthy,
+    said: Health::Healthy,
+    seen: Health::Healthy,
     traits: Traits { island: 0, checked: false },
     cleaning: false,
 };
@@ -321,7 +333,8 @@ impl Model {
             used_slots: load.slots,
             used_memory: load.memory,
             shared: load.shared,
-            health: itself.health,
+            health: itself.health(),
+            evidence: itself.seen,
             declared: self.declared.contains_key(name),
             traits: itself.traits,
             cleaning: itself.cleaning,

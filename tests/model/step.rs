@@ -16,6 +16,7 @@ use super::{Ask, Model};
 pub enum Command {
     Declare { name: String, slots: u32, memory: u32 },
     Health { name: String, health: Health },
+    Evidence { name: String, health: Health, unused: bool },
     Traits { name: String, traits: Traits },
     Fail { name: String, reason: Reason, by: String },
     Claim { ask: Ask, by_id: bool },
@@ -80,6 +81,10 @@ pub fn run_on_model(model: &mut Model, ids: &Ids, step: &Step) -> Result<Answer,
         Command::Health { name, health } => {
             let known = ids.contains_key(name).then_some(name.as_str());
             model.set_health(now, known, *health).map(|()| Answer::Done)
+        }
+        Command::Evidence { name, health, unused } => {
+            let known = ids.contains_key(name).then_some(name.as_str());
+            model.set_evidence(now, known, *health, *unused).map(|()| Answer::Done)
         }
         Command::Traits { name, traits } => {
             let known = ids.contains_key(name).then_some(name.as_str());
@@ -163,6 +168,10 @@ impl Real {
             }
             Command::Health { name, health } => {
                 table.set_health(now, self.resource_id(name), *health).map(|()| Answer::Done)
+            }
+            Command::Evidence { name, health, unused } => {
+                let id = self.resource_id(name);
+                table.set_evidence(now, id, *health, *unused).map(|()| Answer::Done)
             }
             Command::Traits { name, traits } => {
                 table.set_traits(now, self.resource_id(name), *traits).map(|()| Answer::Done)
