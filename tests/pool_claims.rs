@@ -117,7 +117,12 @@ fn claims_choose_by_memory_capability_and_vendor() {
     assert!(three.devices().all(|device| device.vendor == Vendor::Nvidia));
     assert_eq!(
         pool.claim().devices(4).try_now().unwrap_err(),
-        PoolError::TooFew { wanted: 4, fitting: 3, capacity: 4, conditions: String::new() }
+        PoolError::TooFew {
+            wanted: 4,
+            fitting: 3,
+            capacity: 4,
+            conditions: " (whole devices of one vendor)".to_owned()
+        }
     );
     let error = pool.claim().min_memory(200_000).min_compute_capability(10, 0).wait().unwrap_err();
     let text = error.to_string();
@@ -404,4 +409,44 @@ fn an_outer_mask_of_cudas_does_not_hide_amds_devices_from_a_child() {
     let env = both.try_claim().unwrap().unwrap().env();
     assert!(env.set.contains(&("CUDA_VISIBLE_DEVICES", String::new())), "{env:?}");
     assert!(!env.remove.contains(&"CUDA_VISIBLE_DEVICES"), "{env:?}");
+}
+
+#[test]
+fn who_allows_none_gets_none() {
+    let pool = GpuPool::new(&nvidia(2));
+    let text = pool.claim().named(&[]).try_now().unwrap_err().to_string();
+    assert!(text.contains("0 of 2 devices fit (none is named)"), "{text}");
+}
+
+#[test]
+fn a_claim_for_several_gets_no_parts_unless_it_names_them() {
+    let part = |n: u32| GpuDevice {
+        uuid: Some(format!("MIG-{n}")),
+        mig: Some(Mig {
+            parent: "GPU-a".into(),
+            profile: "1g.10gb".into(),
+            gpu_instance: n,
+            compute_instance: 0,
+        }),
+        ..GpuDevice::new(Vendor::Nvidia, 0, "A")
+    };
+    let mut devices = vec![part(1), part(2)];
+    devices.extend(nvidia(3).drain(1..));
+    let pool = GpuPool::new(&devices);
+    let two = pool.claim().devices(2).try_now().unwrap().unwrap();
+    assert!(two.devices().all(|device| device.mig.is_none()));
+    assert!(matches!(pool.claim().devices(3).try_now(), Err(PoolError::TooFew { fitting: 2, .. })));
+    let parts = pool.claim().devices(2).named(&["MIG-1", "MIG-2"]).try_now().unwrap().unwrap();
+    assert_eq!(parts.devices().count(), 2);
+}
+
+#[test]
+fn leases_and_claims_can_go_to_other_threads() {
+    fn send<T: Send>() {}
+    fn sync<T: Sync>() {}
+    send::<ternlease::GpuLease>();
+    sync::<ternlease::GpuLease>();
+    sync::<GpuPool>();
+    send::<ternlease::pool::GpuClaiming<'static>>();
+    send::<PoolOptions>();
 }

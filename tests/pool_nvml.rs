@@ -10,7 +10,9 @@ use std::time::{Duration, Instant};
 
 use nvml::Fake;
 use ternlease::inventory::{Nvml, NvmlOptions, Why};
-use ternlease::{DeviceStatus, GpuPool, Health, LeaseState, PoolOptions, Reason, Rules, What};
+use ternlease::{
+    DeviceStatus, GpuPool, Health, LeaseState, PoolError, PoolOptions, Reason, Rules, What,
+};
 
 /// Looks often, and forgives quickly.
 fn options(fake: &Fake) -> PoolOptions {
@@ -372,4 +374,20 @@ fn a_device_that_was_sick_when_it_was_found_comes_back_too() {
     fake.script(TWO);
     wait_for_health(&pool, 0, Health::Healthy);
     assert_eq!(pool.status()[0].trouble, None);
+}
+
+#[test]
+fn a_driver_that_does_not_answer_is_not_taken_for_a_machine_without_devices() {
+    let fake = Fake::with("device\nhang Init\n");
+    let nvml = Nvml::new(NvmlOptions {
+        library: fake.library(),
+        deadline: Duration::from_millis(50),
+        sysfs: "/nowhere".into(),
+        ..NvmlOptions::default()
+    });
+    let error = GpuPool::open_with("process:", PoolOptions::of(nvml)).unwrap_err();
+    assert!(matches!(error, PoolError::NoAnswer(_)), "{error:?}");
+    let text = error.to_string();
+    assert!(text.starts_with("nvml: ") && text.contains("not answered"), "{text}");
+    fake.script("device\n");
 }

@@ -105,6 +105,7 @@ impl From<PoolError> for Failure {
             PoolError::UnknownDevice { .. } => tern_status_t::TERN_ERR_UNKNOWN_RESOURCE,
             PoolError::TooFew { .. } => tern_status_t::TERN_ERR_IMPOSSIBLE,
             PoolError::Declaration(_) => tern_status_t::TERN_ERR_BAD_VALUE,
+            PoolError::NoAnswer(_) => tern_status_t::TERN_ERR_SYSTEM,
         };
         Failure { status, reason: None, os_errno: 0, text: Text::Pool(Box::new(error)) }
     }

@@ -103,7 +103,8 @@ unsafe fn with_claim<R>(
             let texts = array(claim.devices, claim.device_count, "claim.devices")?;
             let named = |text: &tern_text_t| name(text.data, text.len, "claim.devices");
             let names: Vec<&str> = texts.iter().map(named).collect::<Result<_, _>>()?;
-            let made = assemble(pool, claim)?.named(&names);
+            let made = assemble(pool, claim)?;
+            let made = if names.is_empty() { made } else { made.named(&names) };
             work(if holder.is_empty() { made } else { made.holder(holder) }, claim)
         })
     }

@@ -106,7 +106,7 @@ impl<'a> GpuClaim<'a> {
 
     /// Only these devices, the preferred ones first: by UUID (or how it begins), PCI address, vendor and number (`nvidia:0`), or number.
     pub fn named(mut self, names: &'a [&'a str]) -> Self {
-        self.filter.named = names;
+        self.filter.named = Some(names);
         self
     }
 

@@ -65,7 +65,10 @@ impl Env {
                 self.set.push(("ROCR_VISIBLE_DEVICES", value));
                 self.remove.extend(["HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"]);
             }
-            Vendor::Intel => self.set.push(("ZE_AFFINITY_MASK", numbers())),
+            Vendor::Intel => {
+                self.set.push(("ZE_ENABLE_PCI_ID_DEVICE_ORDER", "1".to_owned()));
+                self.set.push(("ZE_AFFINITY_MASK", numbers()));
+            }
             Vendor::Other => {}
         }
     }

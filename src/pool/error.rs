@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::inventory::DeclaredError;
+use crate::inventory::{Absence, DeclaredError};
 use crate::manager::OpenError;
 use crate::table::Error;
 
@@ -28,6 +28,8 @@ pub enum PoolError {
         /// What it wants of each, in words.
         conditions: String,
     },
+    /// No device was found, and a driver did not answer, or not as it should: there may be some.
+    NoAnswer(Absence),
     /// The devices that somebody wrote down cannot be read.
     Declaration(DeclaredError),
     /// The home could not be opened.
@@ -63,6 +65,7 @@ impl fmt::Display for PoolError {
                 f,
                 "the claim asks for {wanted}, but {fitting} of {capacity} devices fit{conditions}; waiting would not help"
             ),
+            PoolError::NoAnswer(absence) => absence.fmt(f),
             PoolError::Declaration(error) => error.fmt(f),
             PoolError::Open(error) => error.fmt(f),
             PoolError::Lease(error) => error.fmt(f),

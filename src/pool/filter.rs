@@ -12,7 +12,8 @@ pub(super) struct Filter<'a> {
     pub min_memory: u32,
     pub min_capability: Option<(u32, u32)>,
     pub vendor: Option<Vendor>,
-    pub named: &'a [&'a str],
+    /// Only these, if they are named.
+    pub named: Option<&'a [&'a str]>,
 }
 
 impl Filter<'_> {
@@ -20,7 +21,7 @@ impl Filter<'_> {
     #[inline]
     pub fn is_empty(&self) -> bool {
         let Filter { min_memory, min_capability, vendor, named } = self;
-        *min_memory == 0 && min_capability.is_none() && vendor.is_none() && named.is_empty()
+        *min_memory == 0 && min_capability.is_none() && vendor.is_none() && named.is_none()
     }
 
     /// What is unknown of a device cannot be relied on.
@@ -31,7 +32,7 @@ impl Filter<'_> {
     }
 
     /// The conditions in words, to be said after "fit".
-    fn conditions(&self) -> String {
+    fn conditions(&self, count: u32) -> String {
         let mut text = String::new();
         let mut add = |condition: std::fmt::Arguments<'_>| {
             let link = if text.is_empty() { " (" } else { ", " };
@@ -47,8 +48,13 @@ impl Filter<'_> {
         if let Some((major, minor)) = self.min_capability {
             add(format_args!("compute capability {major}.{minor} or more"));
         }
-        if !self.named.is_empty() {
-            add(format_args!("named {}", self.named.join(", ")));
+        match self.named {
+            None => {}
+            Some([]) => add(format_args!("none is named")),
+            Some(names) => add(format_args!("named {}", names.join(", "))),
+        }
+        if count > 1 && self.named.is_none() {
+            add(format_args!("whole devices of one vendor"));
         }
         if !text.is_empty() {
             text.push(')');
@@ -58,26 +64,28 @@ impl Filter<'_> {
 }
 
 impl Inner {
-    /// The devices that are as the filter wants them, all of one vendor if the claim is for several.
+    /// The devices that are as the filter wants them. If the claim is for several that it does not name: whole ones of one vendor.
     pub(super) fn candidates(
         &self,
         filter: &Filter<'_>,
         count: u32,
     ) -> Result<Vec<ResourceId>, PoolError> {
         let mut places = match filter.named {
-            [] => (0..self.devices.len()).collect(),
-            named => named.iter().map(|name| self.find(name)).collect::<Result<Vec<_>, _>>()?,
+            None => (0..self.devices.len()).collect(),
+            Some(named) => {
+                named.iter().map(|name| self.find(name)).collect::<Result<Vec<_>, _>>()?
+            }
         };
         places.retain(|&place| filter.accepts(&self.devices[place]));
-        if count > 1 && filter.named.is_empty() {
-            keep_one_vendor(&self.devices, &mut places);
+        if count > 1 && filter.named.is_none() {
+            keep_a_team(&self.devices, &mut places);
         }
         if (places.len() as u32) < count {
             return Err(PoolError::TooFew {
                 wanted: count,
                 fitting: places.len() as u32,
                 capacity: self.devices.len() as u32,
-                conditions: filter.conditions(),
+                conditions: filter.conditions(count),
             });
         }
         Ok(places.into_iter().map(|place| self.ids[place]).collect())
@@ -109,8 +117,10 @@ impl Inner {
     }
 }
 
-/// A program uses devices of one vendor: those of whom there are most, of the first if there are as many of several.
-pub(super) fn keep_one_vendor(devices: &[GpuDevice], places: &mut Vec<usize>) {
+/// Devices that one program can use together: whole ones, as CUDA takes one part of a device per process, and of one vendor: the one of whom there
+/// are most, the first if there are as many of several.
+pub(super) fn keep_a_team(devices: &[GpuDevice], places: &mut Vec<usize>) {
+    places.retain(|&place| devices[place].mig.is_none());
     let vendor = |place: &usize| devices[*place].vendor;
     let count = |of: Vendor| places.iter().filter(|place| vendor(place) == of).count();
     let mut vendors: Vec<Vendor> = Vec::new();

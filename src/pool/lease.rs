@@ -60,7 +60,7 @@ impl GpuLease {
         &self.pool.inner.devices[self.first]
     }
 
-    /// All devices, in the order of the pool.
+    /// All devices, in the order of the pool, or as the claim named them.
     pub fn devices(&self) -> impl Iterator<Item = &GpuDevice> + Clone {
         let places = std::iter::once(&self.first).chain(&self.others);
         places.map(|&place| &self.pool.inner.devices[place])

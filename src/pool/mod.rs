@@ -23,7 +23,7 @@ pub use lease::GpuLease;
 pub use options::PoolOptions;
 pub use status::{DeviceStatus, GpuLeaseEntry};
 
-use crate::inventory::{Found, GpuDevice};
+use crate::inventory::{Absence, Found, GpuDevice, Why};
 use crate::manager::{LeaseManager, OpenError, Options};
 use crate::table::{Error, Health, LeaseId, Limits, MAX_NAME, ResourceId, Traits};
 use keeper::Keeper;
@@ -60,7 +60,7 @@ struct Inner {
     /// Their names in the table, and their ids there.
     keys: Vec<String>,
     ids: Vec<ResourceId>,
-    /// Those that a claim for several gets if it has no wishes: all of one vendor.
+    /// Those that a claim for several may get if it has no wishes: whole ones of one vendor.
     team: Vec<ResourceId>,
     /// Where a device is in the lists above, by its id.
     places: Vec<u32>,
@@ -109,7 +109,7 @@ impl GpuPool {
         Self::build(manager, found, PoolOptions::default())
     }
 
-    /// As [`Self::on`], with what an inventory finds.
+    /// As [`Self::on`], with what an inventory finds. What is done about deadlocks is the manager's business, whatever the options say.
     pub fn on_with(manager: &LeaseManager, options: PoolOptions) -> Result<Self, PoolError> {
         Self::build(manager, options.inventory.find(), options)
     }
@@ -120,6 +120,7 @@ impl GpuPool {
         options: PoolOptions,
     ) -> Result<Self, PoolError> {
         let PoolOptions { inventory, slots, check_use, poll, rules, .. } = options;
+        check_that_somebody_answered(&found)?;
         let devices = std::mem::take(&mut found.devices);
         let keys = distinct_keys(&devices);
         let islands = number_islands(&devices);
@@ -144,7 +145,7 @@ impl GpuPool {
             places[id.0 as usize] = place as u32;
         }
         let mut team: Vec<usize> = (0..devices.len()).collect();
-        filter::keep_one_vendor(&devices, &mut team);
+        filter::keep_a_team(&devices, &mut team);
         let team = team.into_iter().map(|place| ids[place]).collect();
         let stop = match &watched {
             Some(watched) => watcher::start(manager, watched, poll)?,
@@ -282,6 +283,15 @@ impl Drop for Inner {
 impl From<OpenError> for PoolError {
     fn from(error: OpenError) -> Self {
         PoolError::Open(error)
+    }
+}
+
+/// A machine without devices is nothing special, but one whose driver does not answer is: a program must not take it for the former.
+fn check_that_somebody_answered(found: &Found) -> Result<(), PoolError> {
+    let silent = |absence: &&Absence| matches!(absence.why, Why::Hung(_) | Why::Failed(_));
+    match found.absences.iter().find(silent) {
+        Some(absence) if found.devices.is_empty() => Err(PoolError::NoAnswer(absence.clone())),
+        _ => Ok(()),
     }
 }
 

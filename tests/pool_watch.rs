@@ -114,6 +114,10 @@ fn within(limit: u64, condition: impl Fn() -> bool) -> bool {
     true
 }
 
+fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    assert!(within(60, condition), "waited in vain: {what}");
+}
+
 fn health(pool: &GpuPool) -> Health {
     pool.status()[0].health
 }
@@ -270,4 +274,62 @@ fn a_holder_that_has_just_gone_is_no_squatter() {
     let fault = Fault { device: None, xid: None, what: "something".into() };
     inventory.0.faults.lock().push(fault);
     assert!(within(60, || pool.status()[0].squatters.len() == 1), "now it is one");
+}
+
+#[test]
+fn what_an_operator_says_while_it_is_cleaned_counts() {
+    let inventory = Scripted::of(&[clean()]);
+    let pool = GpuPool::open_with("process:", inventory.options().check_use(true)).unwrap();
+    let lease = pool.try_claim().unwrap().unwrap();
+    inventory.see(&[dirty()]);
+    drop(lease);
+    assert_eq!(health(&pool), Health::Draining);
+    pool.manager().set_health("nvidia:0", Health::Draining).unwrap();
+    inventory.see(&[clean()]);
+    let looks = inventory.looks();
+    wait_until("it is looked at", || inventory.looks() > looks + 3);
+    assert_eq!(health(&pool), Health::Draining);
+    pool.manager().set_health("nvidia:0", Health::Healthy).unwrap();
+    assert_eq!(health(&pool), Health::Healthy);
+}
+
+#[test]
+fn a_pool_that_is_opened_again_sees_for_itself() {
+    let manager = LeaseManager::with(Options::real());
+    let inventory = Scripted::of(&[clean()]);
+    let pool = GpuPool::on_with(&manager, inventory.options()).unwrap();
+    inventory.see(&[silent(Health::Failed)]);
+    wait_until("it fails", || health(&pool) == Health::Failed);
+    drop(pool);
+    inventory.see(&[clean()]);
+    let pool = GpuPool::on_with(&manager, inventory.options()).unwrap();
+    assert_eq!(health(&pool), Health::Healthy);
+}
+
+#[test]
+fn what_is_given_back_after_its_pool_has_gone_waits_for_nobody() {
+    let manager = LeaseManager::with(Options::real());
+    let inventory = Scripted::of(&[clean()]);
+    let pool = GpuPool::on_with(&manager, inventory.options().check_use(true)).unwrap();
+    let lease = pool.try_claim().unwrap().unwrap().into_id();
+    drop(pool);
+    manager.release(lease).unwrap();
+    assert_eq!(manager.resource("nvidia:0").unwrap().health, Health::Healthy);
+}
+
+#[test]
+fn a_pool_that_does_not_check_clears_nothing_for_one_that_does() {
+    let manager = LeaseManager::with(Options::real());
+    let strict = Scripted::of(&[clean()]);
+    let pool = GpuPool::on_with(&manager, strict.options().check_use(true)).unwrap();
+    let easy = Scripted::of(&[clean()]);
+    let other = GpuPool::on_with(&manager, easy.options()).unwrap();
+    let lease = pool.try_claim().unwrap().unwrap();
+    strict.see(&[dirty()]);
+    drop(lease);
+    let looks = easy.looks();
+    wait_until("the other one looks", || easy.looks() > looks + 3);
+    assert!(other.try_claim().unwrap().is_none());
+    strict.see(&[clean()]);
+    wait_until("it is clean", || health(&pool) == Health::Healthy);
 }
