@@ -270,7 +270,7 @@ static void check_gpu_claim_numbers(struct world *world)
 {
     const int32_t priorities[] = { -32769, 32768, 65536, INT32_MIN, INT32_MAX }, vendors[] = { -1, 5, 256, INT32_MIN, INT32_MAX };
     const uint32_t counts[] = { 3, 256, 65536, INT32_MAX, UINT32_MAX };
-    const uint64_t kept[] = { 0, TERN_CLAIM_PREEMPT };
+    const uint64_t kept[] = { 0, TERN_CLAIM_PREEMPT }, known = TERN_CLAIM_SPARE | TERN_CLAIM_PREEMPTIBLE | TERN_CLAIM_PREEMPT;
     for (size_t i = 0; i < 5; i++) {
         world->gpu_claim.priority = priorities[i];
         check_bad_gpu_claim(world, TERN_ERR_BAD_VALUE);
@@ -280,7 +280,7 @@ static void check_gpu_claim_numbers(struct world *world)
         check_bad_gpu_claim(world, TERN_ERR_IMPOSSIBLE);
     }
     for (int bit = 0; bit < 64; bit++) {
-        if ((TERN_CLAIM_SPARE | TERN_CLAIM_PREEMPTIBLE | TERN_CLAIM_PREEMPT) >> bit & 1)
+        if (known >> bit & 1)
             continue;
         /* Keeping alive is known, but not to managers that count ticks. */
         world->gpu_claim.flags = (uint64_t)1 << bit;
