@@ -66,6 +66,7 @@ fn errors_say_where_and_what() {
         ("device vendor=amd index=0 memory=4294967296", 1, 27, "whole number of MiB"),
         ("device vendor=amd index=0 pci=7", 1, 27, "0000:07:00.0"),
         ("device vendor=amd index=0 uuid=", 1, 27, "uuid is \"\"; expected a UUID"),
+        ("device vendor=amd index=0 uuid=a,b", 1, 27, "expected a UUID"),
         ("device vendor=amd index=0 cc=8", 1, 27, "8.0"),
         ("device vendor=amd index=0 health=fine", 1, 27, "`draining`"),
         ("device vendor=amd index=0 mig=a:b:c:d", 1, 27, "PARENT:PROFILE"),
@@ -126,7 +127,9 @@ impl Random {
         let vendors = [Vendor::Nvidia, Vendor::Amd, Vendor::Intel, Vendor::Other];
         let healths = [Health::Healthy, Health::Draining, Health::Failed];
         GpuDevice {
-            uuid: self.maybe(|random| format!("{index}-{}", random.text())),
+            uuid: self
+                .maybe(|random| format!("{index}-{}", random.text().escape_default()))
+                .map(|uuid| uuid.replace([' ', ','], "_")),
             pci: self.maybe(|random| PciAddress {
                 domain: index,
                 bus: random.below(256) as u8,

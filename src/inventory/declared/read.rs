@@ -120,7 +120,13 @@ fn device(words: &[Word]) -> Result<GpuDevice, Problem> {
             "index" => index = Some(word.read("a whole number", parsed)?),
             "name" => device.name = word.read("a name", parsed)?,
             "memory" => device.memory = Some(word.read("a whole number of MiB", parsed)?),
-            "uuid" => device.uuid = Some(word.read("a UUID", not_empty)?),
+            "uuid" => {
+                device.uuid =
+                    Some(word.read(
+                        "a UUID: letters, digits and signs, without blanks and commas",
+                        uuid,
+                    )?)
+            }
             "pci" => {
                 device.pci = Some(word.read("a PCI address, as in `0000:07:00.0`", parsed)?);
             }
@@ -162,8 +168,10 @@ fn parsed<T: FromStr>(value: &str) -> Option<T> {
     value.parse().ok()
 }
 
-fn not_empty(value: &str) -> Option<String> {
-    (!value.is_empty()).then(|| value.to_owned())
+/// It goes into lists, and into the environment of children.
+fn uuid(value: &str) -> Option<String> {
+    let fits = |byte: u8| byte.is_ascii_graphic() && byte != b',';
+    (!value.is_empty() && value.bytes().all(fits)).then(|| value.to_owned())
 }
 
 fn capability(value: &str) -> Option<(u32, u32)> {
