@@ -1,13 +1,16 @@
 //! A pool on NVIDIA's devices, as the real wrapper sees them in the fake driver library: health, evidence, and what they do to leases.
 #![cfg(feature = "nvml")]
 
+#[path = "common/gpus.rs"]
+mod gpus;
 #[path = "common/nvml.rs"]
 mod nvml;
 
 use std::sync::mpsc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use gpus::wait_until;
 use nvml::Fake;
 use ternlease::inventory::{Nvml, NvmlOptions, Why};
 use ternlease::{
@@ -30,14 +33,6 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 fn open(fake: &Fake) -> GpuPool {
     GpuPool::open_with("process:", options(fake)).unwrap()
-}
-
-fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !condition() {
-        assert!(began.elapsed().as_secs() < 60, "waited in vain: {what}");
-        thread::sleep(Duration::from_millis(1));
-    }
 }
 
 fn wait_for_health(pool: &GpuPool, place: usize, health: Health) -> DeviceStatus {

@@ -1,22 +1,18 @@
 //! Nobody starves: order is proven by the events, not by the clock.
 
+#[path = "common/gpus.rs"]
+mod gpus;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use gpus::wait_until;
 use ternlease::inventory::Declared;
 use ternlease::{Event, GpuPool, LeaseId, PoolOptions, TicketId, What};
 
 fn pool(n: u32) -> GpuPool {
     GpuPool::open_with("process:", PoolOptions::of(Declared::fake(n))).unwrap()
-}
-
-fn wait_until(what: &str, condition: impl Fn() -> bool) {
-    let began = std::time::Instant::now();
-    while !condition() {
-        assert!(began.elapsed().as_secs() < 60, "waited in vain: {what}");
-        thread::yield_now();
-    }
 }
 
 #[test]
