@@ -156,17 +156,19 @@ static void check_shares(void)
 /* Texts that are longer than there is room for are cut at a character. */
 static void check_long_texts(void)
 {
-    char text[4000], name[1000], *end = name;
+    char text[4000], name[1000], uuid[201], *end = name;
     /* A byte, then characters of four: no multiple of four fits. */
     *end++ = 'x';
     for (int i = 0; i < 200; i++)
         end = strcpy(end, "\xf0\x9f\x98\x80") + 4;
-    snprintf(text, sizeof text, "device vendor=nvidia index=0 name=\"%s\" uuid=\"%s\" health=failed trouble=\"%s\"\n", name, name, name);
+    memset(uuid, 'u', sizeof uuid - 1);
+    uuid[sizeof uuid - 1] = 0;
+    snprintf(text, sizeof text, "device vendor=nvidia index=0 name=\"%s\" uuid=\"%s\" health=failed trouble=\"%s\"\n", name, uuid, name);
     tern_pool_t *pool = open_declared(text);
     tern_device_t device = device_at(pool, 0);
     tern_device_status_t status = status_at(pool, 0);
     CHECK_EQ(strlen(device.name), 253);
-    CHECK_EQ(strlen(device.uuid), 125);
+    CHECK_EQ(strlen(device.uuid), 127);
     CHECK_EQ(strlen(status.trouble), 509);
     CHECK(memcmp(device.name, name, 253) == 0 && memcmp(status.trouble, name, 509) == 0);
     tern_pool_close(pool);

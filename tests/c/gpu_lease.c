@@ -61,7 +61,8 @@ static void check_env(void)
     check_env_of(nvidia, TERN_ENV_BY_UUID, "CUDA_DEVICE_ORDER=PCI_BUS_ID\nCUDA_VISIBLE_DEVICES=GPU-5\n");
     check_env_of("device vendor=nvidia index=0 uuid=MIG-1 mig=GPU-9:1g.10gb:7:2\n", 0,
                  "CUDA_DEVICE_ORDER=PCI_BUS_ID\nCUDA_VISIBLE_DEVICES=MIG-1\n");
-    check_env_of("device vendor=amd index=2\n", 0, "ROCR_VISIBLE_DEVICES=2\nHIP_VISIBLE_DEVICES\nGPU_DEVICE_ORDINAL\n");
+    check_env_of("device vendor=amd index=2\n", 0,
+                 "ROCR_VISIBLE_DEVICES=2\nHIP_VISIBLE_DEVICES\nGPU_DEVICE_ORDINAL\nCUDA_VISIBLE_DEVICES\n");
 
     tern_pool_t *pool = open_pool("fake:1");
     tern_lease_t lease = claim_one(pool);
