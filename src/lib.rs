@@ -34,6 +34,8 @@ pub mod table;
 #[allow(unsafe_code)]
 mod zeroed;
 
+#[cfg(target_os = "linux")]
+pub use home::host::{HostInfo, Inherited, LockInfo, ProcessInfo, ProcessLife};
 pub use inventory::{GpuDevice, Inventory, PciAddress, Vendor};
 #[cfg(feature = "nvml")]
 pub use inventory::{Nvml, NvmlOptions};

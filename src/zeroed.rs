@@ -27,6 +27,7 @@ macro_rules! zeroed_types {
 }
 
 zeroed_types!(
+    Header,
     Cell32,
     Cell64,
     Name,
@@ -60,7 +61,8 @@ zeroed_types!(
 pub(crate) struct ZeroedArray<T> {
     first: NonNull<T>,
     len: usize,
-    block: Arc<Block<T>>,
+    /// `None` for memory that stays for ever.
+    block: Option<Arc<Block<T>>>,
 }
 
 /// Gives the memory back when the last handle goes.
@@ -101,7 +103,7 @@ impl<T: Zeroed> ZeroedArray<T> {
         let skip = block.align_offset(LINE);
         // SAFETY: `skip` is less than a line, which the block has more than `len` values need.
         let first = unsafe { block.add(skip) }.cast::<T>();
-        let block = Arc::new(Block { first, len, start: block, layout });
+        let block = Some(Arc::new(Block { first, len, start: block, layout }));
         let array = ZeroedArray { first, len, block };
         #[cfg(loom)]
         for index in 0..len {
@@ -109,6 +111,23 @@ impl<T: Zeroed> ZeroedArray<T> {
             unsafe { first.add(index).write(T::default()) };
         }
         Some(array)
+    }
+
+    /// Values that lie in memory that others share: `len` of them, from `first` on.
+    ///
+    /// # Safety
+    /// The memory must be aligned for `T`, hold only what is made of atomic integers, and stay for ever.
+    #[cfg(target_os = "linux")]
+    pub unsafe fn in_shared(first: NonNull<T>, len: usize) -> Self {
+        ZeroedArray { first, len, block: None }
+    }
+
+    /// The only value of an array of one.
+    #[inline(always)]
+    pub fn one(&self) -> &T {
+        debug_assert_eq!(self.len, 1);
+        // SAFETY: no array is made without a first value (`try_new` has room for a line, which is at least as large).
+        unsafe { self.first.as_ref() }
     }
 }
 

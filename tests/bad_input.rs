@@ -2,16 +2,16 @@
 
 use std::time::Duration;
 
-use ternlease::home::process::{Heap, new_table};
+use ternlease::home::process::{Arrays, new_table};
 use ternlease::table::*;
 use ternlease::{LeaseManager, Limits, Options, Span};
 
-fn small(limits: Limits) -> Table<Heap> {
+fn small(limits: Limits) -> Table<Arrays> {
     new_table(Settings { limits, ..Settings::default() })
 }
 
 /// Everything that can be seen of a table.
-fn picture(table: &Table<Heap>) -> String {
+fn picture(table: &Table<Arrays>) -> String {
     let mut events = Vec::new();
     table.events_since(0, &mut events);
     let counts: Vec<u64> = Reason::ALL.iter().map(|&reason| table.count(reason)).collect();
@@ -21,7 +21,7 @@ fn picture(table: &Table<Heap>) -> String {
 
 /// Runs a command that must fail with `error` and leave no trace.
 fn refused<T: std::fmt::Debug + PartialEq>(
-    table: &Table<Heap>,
+    table: &Table<Arrays>,
     error: Error,
     command: impl FnOnce() -> Result<T, Error>,
 ) {

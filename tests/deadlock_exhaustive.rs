@@ -11,7 +11,7 @@
 mod oracle;
 
 use oracle::{Explorer, Held, Line, Pool, Rng, Scene, Want, every_pool};
-use ternlease::home::process::{Heap, new_table};
+use ternlease::home::process::{Arrays, new_table};
 use ternlease::table::DeadlockPolicy::{Break, Report};
 use ternlease::table::*;
 
@@ -24,7 +24,7 @@ fn number(name: &str) -> usize {
 
 /// A table and what was asked of it.
 struct Stage {
-    table: Table<Heap>,
+    table: Table<Arrays>,
     /// Sizes and workers; the rest is read from the table.
     base: Pool,
     grace: Time,

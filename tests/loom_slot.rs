@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use loom::thread;
-use ternlease::home::process::{Heap, new_table};
+use ternlease::home::process::{Arrays, new_table};
 use ternlease::table::*;
 
 /// Explores the model, and checks that it came to exactly these observations: a model that never saw
@@ -31,12 +31,12 @@ fn explore<T: Ord + Clone + std::fmt::Debug + Send + 'static>(
     assert_eq!(*seen.lock().unwrap(), expected);
 }
 
-fn table() -> Table<Heap> {
+fn table() -> Table<Arrays> {
     let limits = Limits { leases: 1, tickets: 1, resources: 1, history: 1 };
     new_table(Settings { limits, ..Settings::default() })
 }
 
-fn lease(table: &Table<Heap>, now: Time, ttl: Time) -> LeaseId {
+fn lease(table: &Table<Arrays>, now: Time, ttl: Time) -> LeaseId {
     match table.claim(now, &Claim { ttl, ..Claim::one("w", &["r"]) }) {
         Ok(Outcome::Granted(id)) => id,
         other => panic!("{other:?}"),
@@ -44,7 +44,7 @@ fn lease(table: &Table<Heap>, now: Time, ttl: Time) -> LeaseId {
 }
 
 /// With a history of one, the end of this lease makes the one before it forgotten, and its record free.
-fn reuse(table: &Table<Heap>) {
+fn reuse(table: &Table<Arrays>) {
     let other = lease(table, 5, 100);
     table.release(5, other).unwrap();
 }

@@ -1,6 +1,6 @@
 //! Tables that forget almost at once: whatever is forgotten, nothing in use goes with it.
 
-use ternlease::home::process::{Heap, new_table};
+use ternlease::home::process::{Arrays, new_table};
 use ternlease::table::*;
 
 /// A small generator: the test must not depend on the outside.
@@ -17,7 +17,7 @@ impl Random {
 
 const NAMES: [&str; 7] = ["a", "b", "c", "d", "e", "f", "g"];
 
-fn check(table: &Table<Heap>, held: &[(LeaseId, &str)], now: Time) {
+fn check(table: &Table<Arrays>, held: &[(LeaseId, &str)], now: Time) {
     table.verify().unwrap();
     assert_eq!(table.held() as usize, held.len());
     for &(id, holder) in held {

@@ -3,11 +3,11 @@
 mod common;
 
 use common::{granted, lease_of, waiting};
-use ternlease::home::process::{Heap, new_table};
+use ternlease::home::process::{Arrays, new_table};
 use ternlease::table::*;
 
 /// Devices `g0`, `g1`, …, each in the island of its place in the list; 0 is none.
-fn devices(islands: &[u32]) -> (Table<Heap>, Vec<ResourceId>) {
+fn devices(islands: &[u32]) -> (Table<Arrays>, Vec<ResourceId>) {
     let t = new_table(Settings::default());
     let ids = (0..islands.len()).map(|n| t.declare(0, &format!("g{n}"), 1, 0).unwrap());
     let ids: Vec<ResourceId> = ids.collect();
@@ -26,11 +26,11 @@ fn claim<'a>(holder: &'a str, ids: &'a [ResourceId], count: u32) -> Claim<'a> {
     }
 }
 
-fn names(t: &Table<Heap>, lease: LeaseId) -> Vec<String> {
+fn names(t: &Table<Arrays>, lease: LeaseId) -> Vec<String> {
     t.lease(lease).unwrap().takes.into_iter().map(|taken| taken.resource).collect()
 }
 
-fn take(t: &Table<Heap>, ids: &[ResourceId], count: u32) -> Vec<String> {
+fn take(t: &Table<Arrays>, ids: &[ResourceId], count: u32) -> Vec<String> {
     names(t, granted(t.claim(0, &claim("w", ids, count))))
 }
 
@@ -77,7 +77,7 @@ fn an_island_that_the_table_has_no_room_for_is_refused() {
     assert_eq!(t.resource("g0").unwrap().traits, Traits { island: 1, checked: false });
 }
 
-fn checked(n: usize) -> (Table<Heap>, Vec<ResourceId>) {
+fn checked(n: usize) -> (Table<Arrays>, Vec<ResourceId>) {
     let (t, ids) = devices(&vec![0; n]);
     for &id in &ids {
         t.set_traits(0, id, Traits { island: 0, checked: true }).unwrap();

@@ -3,15 +3,15 @@
 mod common;
 
 use common::{granted, lease_of, waiting};
-use ternlease::home::process::{Heap, new_table};
+use ternlease::home::process::{Arrays, new_table};
 use ternlease::table::*;
 
-fn table(deadlocks: DeadlockPolicy, implied_wants: bool) -> Table<Heap> {
+fn table(deadlocks: DeadlockPolicy, implied_wants: bool) -> Table<Arrays> {
     let limits = Limits { leases: 64, tickets: 64, resources: 64, history: 256 };
     new_table(Settings { limits, deadlocks, implied_wants, ..Settings::default() })
 }
 
-fn plain() -> Table<Heap> {
+fn plain() -> Table<Arrays> {
     table(DeadlockPolicy::Report, false)
 }
 
@@ -20,7 +20,7 @@ fn patient<'a>(holder: &'a str, candidates: &'a [&'a str]) -> Claim<'a> {
     Claim { wait: FOREVER, ..Claim::one(holder, candidates) }
 }
 
-fn end_and_reason(t: &Table<Heap>, lease: LeaseId) -> (Time, Option<Reason>) {
+fn end_and_reason(t: &Table<Arrays>, lease: LeaseId) -> (Time, Option<Reason>) {
     let info = t.lease(lease).unwrap();
     (info.end, info.reason)
 }
@@ -224,7 +224,7 @@ fn a_victim_that_comes_back_is_not_the_youngest_again() {
 fn a_ticket_that_nobody_collected_is_not_forgotten() {
     // So few records that the ten tickets to come cannot all have one of their own.
     let limits = Limits { leases: 64, tickets: 4, resources: 64, history: 4 };
-    let t: Table<Heap> = new_table(Settings { limits, ..Settings::default() });
+    let t: Table<Arrays> = new_table(Settings { limits, ..Settings::default() });
     let first = granted(t.claim(0, &Claim::one("a", &["x"])));
     let ticket = waiting(t.claim(0, &patient("b", &["x"])));
     t.release(1, first).unwrap();

@@ -3,10 +3,10 @@
 mod common;
 
 use common::{granted, lease_of, waiting};
-use ternlease::home::process::{Heap, new_table};
+use ternlease::home::process::{Arrays, new_table};
 use ternlease::table::*;
 
-fn table() -> Table<Heap> {
+fn table() -> Table<Arrays> {
     new_table(Settings::default())
 }
 
@@ -275,7 +275,7 @@ fn resources_are_listed_with_who_is_on_them() {
     let first = granted(t.claim(0, &Claim::one("x", &["b"])));
     let second = granted(t.claim(0, &Claim::one("y", &["b"])));
     let other = granted(t.claim(0, &Claim::one("x", &["a"])));
-    let names = |t: &Table<Heap>| -> Vec<(String, u32)> {
+    let names = |t: &Table<Arrays>| -> Vec<(String, u32)> {
         t.resources().into_iter().map(|resource| (resource.name, resource.used_slots)).collect()
     };
     assert_eq!(names(&t), [("a".into(), 1), ("b".into(), 2)]);

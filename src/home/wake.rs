@@ -57,6 +57,13 @@ struct Slot {
     descriptor: Option<Arc<SignalFd>>,
 }
 
+#[cfg(target_os = "linux")]
+impl Slot {
+    fn is_empty(&self) -> bool {
+        self.owner.is_none() && self.watchers.is_empty() && self.descriptor.is_none()
+    }
+}
+
 impl Wakers {
     /// Calls `waker` when the ticket in this place is decided; the waker that is not needed, to be dropped without the lock.
     pub fn add(&mut self, place: usize, role: Role, waker: Waker) -> Option<Waker> {
@@ -87,6 +94,22 @@ impl Wakers {
         &mut self.0[place]
     }
 
+    /// Is there nobody to be woken?
+    #[cfg(target_os = "linux")]
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(Slot::is_empty)
+    }
+
+    /// Takes the wakers of the tickets in those places of which this is true.
+    #[cfg(target_os = "linux")]
+    pub fn take_if(&mut self, decided: impl Fn(usize) -> bool, woken: &mut Woken) {
+        for place in 0..self.0.len() {
+            if !self.0[place].is_empty() && decided(place) {
+                self.take(place, woken);
+            }
+        }
+    }
+
     /// Takes the wakers of all tickets.
     pub fn take_all(&mut self, woken: &mut Woken) {
         (0..self.0.len()).for_each(|place| self.take(place, woken));
@@ -104,7 +127,7 @@ impl Wakers {
 }
 
 /// Names one who listens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Listener(u64);
 
 /// The wakers of those who want to know of every event. They are this library's own, so that they may be cloned under the lock.

@@ -159,6 +159,7 @@ impl<'a> ClaimBuilder<'a> {
             preempt: self.preempt,
             grace: clock.measure(self.grace)?,
             parent: self.parent,
+            owner: 0,
         };
         self.manager.ask(&claim)
     }
@@ -167,7 +168,7 @@ impl<'a> ClaimBuilder<'a> {
 impl LeaseManager {
     #[inline(always)]
     pub(crate) fn ask(&self, claim: &Claim<'_>) -> Result<Outcome, Error> {
-        self.home().run(|table, now| table.claim(now, claim))
+        self.home().claim(*claim)
     }
 
     /// The lease that a claim was granted, or will be.

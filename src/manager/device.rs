@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use super::{LeaseManager, Shared, Span};
-use crate::home::process::Home;
+use crate::home::Home;
 use crate::table::{Error, Health, LeaseId, Reason, ResourceId, ResourceInfo, Time, Traits};
 
 /// How a device is, as far as it matters whether something about it has changed.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::LeaseManager;
-use crate::home::process::Home;
+use crate::home::Home;
 #[cfg(target_os = "linux")]
 use crate::home::signal_fd::SignalFd;
 use crate::home::wake::Listener;

@@ -3,6 +3,8 @@
 mod claim;
 mod device;
 mod events;
+#[cfg(target_os = "linux")]
+mod host;
 mod metrics;
 mod options;
 mod ticket;
@@ -13,17 +15,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use crate::home::clock::Span;
+#[cfg(target_os = "linux")]
+use crate::home::host::{Place, Refused};
 pub use claim::{ClaimBuilder, Claiming};
 pub(crate) use device::{State, WeakManager};
 pub use events::EventReader;
+use options::Where;
 pub use options::{OpenError, Options, TimeKind};
 pub use ticket::Ticket;
 pub use watch::Notice;
 
-use crate::home::process::Home;
+use crate::home::Home;
 use crate::table::{
-    Claim, Deadlock, Error, Health, LeaseId, LeaseInfo, LeaseState, Outcome, Reason, ResourceId,
-    ResourceInfo, Revoked, Settings, Take, TicketId, TicketInfo, Time,
+    Claim, Deadlock, Error, Health, LeaseId, LeaseInfo, LeaseState, Limits, Outcome, Reason,
+    ResourceId, ResourceInfo, Revoked, Take, TicketId, TicketInfo, Time,
 };
 
 /// Leases on named resources: who may use what, until when, and why not.
@@ -108,16 +113,34 @@ impl LeaseManager {
         Self::with(Options::ticks().open_house())
     }
 
-    /// Opens the table that a URL names: `process:` is a table of its own in this process, with a real clock.
+    /// Opens the table that a URL names, with a real clock: `process:` is a table of its own in this process; `host:`, `host:NAME` and
+    /// `host:/PATH` are tables that all processes of this machine share, made if there is none yet.
     pub fn open(url: &str) -> Result<Self, OpenError> {
         Self::open_with(url, Options::real())
     }
 
     /// Opens the table that a URL names. If that makes a new one, it is made as the options say.
     pub fn open_with(url: &str, options: Options) -> Result<Self, OpenError> {
-        options::check_url(url)?;
-        let problem = "the system does not give so much memory; choose smaller limits";
-        Self::try_with(options).ok_or_else(|| OpenError::new(url, problem, libc::ENOMEM))
+        match options::home_of(url)? {
+            Where::Process => {
+                let problem = "the system does not give so much memory; choose smaller limits";
+                Self::try_with(options).ok_or_else(|| OpenError::new(url, problem, libc::ENOMEM))
+            }
+            #[cfg(target_os = "linux")]
+            Where::Host(rest) => Self::open_host(url, rest, options),
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn open_host(url: &str, rest: &str, options: Options) -> Result<Self, OpenError> {
+        if options.time != TimeKind::Real {
+            let problem = "processes share real time; ticks are counted by one process alone";
+            return Err(OpenError::new(url, problem, 0));
+        }
+        let settings = options.settings(Options::SHARED_LIMITS);
+        let home = Place::find(rest).and_then(|place| Home::open_host(place, settings));
+        let refused = |why: Refused| OpenError::new(url, why.problem, why.os_errno);
+        Ok(Self::in_home(home.map_err(refused)?, options))
     }
 
     /// A table of its own in this process, made to measure. Ends the program if the system does not give the memory, as collections
@@ -128,13 +151,11 @@ impl LeaseManager {
     }
 
     fn try_with(options: Options) -> Option<Self> {
-        let settings = Settings {
-            limits: options.limits,
-            implied_wants: options.open_house,
-            deadlocks: options.deadlocks,
-            ..Settings::default()
-        };
-        let home = Home::try_new(settings, options.time == TimeKind::Real)?;
+        let settings = options.settings(Limits::default());
+        Some(Self::in_home(Home::try_new(settings, options.time == TimeKind::Real)?, options))
+    }
+
+    fn in_home(home: Arc<Home>, options: Options) -> Self {
         let shared = Shared {
             home: home.clone(),
             open_house: options.open_house,
@@ -142,7 +163,7 @@ impl LeaseManager {
             #[cfg(feature = "capi")]
             handles: AtomicUsize::new(0),
         };
-        Some(LeaseManager { home, shared: Arc::new(shared) })
+        LeaseManager { home, shared: Arc::new(shared) }
     }
 
     #[inline(always)]
@@ -163,7 +184,7 @@ impl LeaseManager {
         let take = if self.shared.open_house { Take::Shared } else { Take::ONE_SLOT };
         let names = [resource];
         let claim = Claim { ttl, take, ..Claim::one(holder, &names) };
-        match self.home().run(|table, now| table.claim(now, &claim))? {
+        match self.home().claim(claim)? {
             Outcome::Granted(id) => Ok(id),
             // A claim that does not wait is never put in line.
             Outcome::Waiting(_) => Err(Error::Busy),
@@ -370,6 +391,11 @@ impl LeaseManager {
         self.look(|table| table.leases_on(resource))
     }
 
+    /// Checks the table from end to end; what is wrong, in words.
+    pub fn verify(&self) -> Result<(), String> {
+        self.look(|table| table.verify())
+    }
+
     /// A C program has one more handle on the table.
     #[cfg(feature = "capi")]
     pub(crate) fn enter(&self) {
@@ -403,7 +429,7 @@ impl LeaseManager {
     /// Looks at the table as it is now.
     pub(crate) fn look<T>(
         &self,
-        query: impl FnOnce(&crate::table::Table<crate::home::process::Heap>) -> T,
+        query: impl FnOnce(&crate::table::Table<crate::home::process::Arrays>) -> T,
     ) -> T {
         self.home().look(query)
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::table::{DeadlockPolicy, Limits};
+use crate::table::{DeadlockPolicy, Limits, Settings};
 
 /// By which clock a manager goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,7 +13,7 @@ pub enum TimeKind {
     Ticks,
 }
 
-/// How a manager in this process is made.
+/// How a table is made, if there is none yet.
 ///
 /// ```
 /// use ternlease::{DeadlockPolicy, LeaseManager, Limits, Options};
@@ -27,8 +27,9 @@ pub enum TimeKind {
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     pub(super) time: TimeKind,
-    pub(super) limits: Limits,
-    pub(super) deadlocks: DeadlockPolicy,
+    /// `None`: what is usual for the home.
+    limits: Option<Limits>,
+    deadlocks: DeadlockPolicy,
     pub(super) open_house: bool,
 }
 
@@ -44,17 +45,26 @@ impl Options {
     }
 
     fn by(time: TimeKind) -> Self {
-        Options {
-            time,
-            limits: Limits::default(),
-            deadlocks: DeadlockPolicy::default(),
-            open_house: false,
+        Options { time, limits: None, deadlocks: DeadlockPolicy::default(), open_house: false }
+    }
+
+    /// What fits into a shared table, whose memory is all taken at once, if nothing else is said: about 30 MB.
+    #[cfg(target_os = "linux")]
+    pub(super) const SHARED_LIMITS: Limits =
+        Limits { leases: 4096, tickets: 4096, resources: 4096, history: 1024 };
+
+    pub(super) fn settings(&self, usual: Limits) -> Settings {
+        Settings {
+            limits: self.limits.unwrap_or(usual),
+            implied_wants: self.open_house,
+            deadlocks: self.deadlocks,
+            ..Settings::default()
         }
     }
 
     /// How much fits into the table.
     pub fn limits(self, limits: Limits) -> Self {
-        Options { limits, ..self }
+        Options { limits: Some(limits), ..self }
     }
 
     /// What to do about deadlocks.
@@ -96,13 +106,27 @@ impl fmt::Display for OpenError {
 
 impl std::error::Error for OpenError {}
 
-/// Is this the URL of a home that there is?
-pub(super) fn check_url(url: &str) -> Result<(), OpenError> {
+/// Which home a URL names.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Where<'a> {
+    Process,
+    #[cfg(target_os = "linux")]
+    Host(&'a str),
+    #[cfg(not(target_os = "linux"))]
+    #[allow(dead_code)]
+    Nowhere(&'a str),
+}
+
+pub(super) fn home_of(url: &str) -> Result<Where<'_>, OpenError> {
     let fail = |problem| Err(OpenError::new(url, problem, 0));
     match url.split_once(':') {
-        Some(("process", "")) => Ok(()),
+        Some(("process", "")) => Ok(Where::Process),
         Some(("process", _)) => fail("`process:` takes nothing after the colon"),
-        Some(_) => fail("this kind of home is not known; use `process:`"),
+        #[cfg(target_os = "linux")]
+        Some(("host", rest)) => Ok(Where::Host(rest)),
+        #[cfg(not(target_os = "linux"))]
+        Some(("host", _)) => fail("`host:` needs Linux; use `process:`"),
+        Some(_) => fail("this kind of home is not known; use `process:` or `host:`"),
         None => fail("a URL begins with the kind of home and a colon, as in `process:`"),
     }
 }
@@ -113,9 +137,9 @@ mod tests {
 
     #[test]
     fn urls() {
-        assert!(check_url("process:").is_ok());
+        assert_eq!(home_of("process:"), Ok(Where::Process));
         for (url, word) in [("process:x", "nothing"), ("disk:x", "not known"), ("gpu0", "colon")] {
-            let error = check_url(url).unwrap_err().to_string();
+            let error = home_of(url).unwrap_err().to_string();
             assert!(error.contains(word) && error.contains(url), "{error}");
         }
     }

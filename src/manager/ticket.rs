@@ -6,8 +6,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use super::{LeaseManager, Shared};
-use crate::home::process::Home;
-use crate::home::wake::{self, Role};
+use crate::home::Home;
+use crate::home::wake::Role;
 use crate::table::{Cancelled, Error, LeaseId, Reason, TicketId, TicketState};
 
 /// A claim in line. Wait for it as a thread ([`wait`](Self::wait)), as a task (it is a future), with a file descriptor
@@ -106,7 +106,7 @@ impl Ticket {
     pub fn wait(mut self) -> Result<LeaseId, Error> {
         let state = match self.kind {
             Kind::Queued(id) => {
-                wait_until(&self.shared.home, id, Role::Owner, None)?.unwrap_or(FORGOTTEN)
+                self.shared.home.await_ticket(id, Role::Owner, None)?.unwrap_or(FORGOTTEN)
             }
             _ => self.state(),
         };
@@ -135,41 +135,6 @@ fn place(home: &Home, id: TicketId) -> Option<u32> {
     home.look(|table| table.place(id))
 }
 
-/// Blocks the thread until the ticket is decided or the time has come; what it is then.
-fn wait_until(
-    home: &Home,
-    id: TicketId,
-    role: Role,
-    until: Option<Instant>,
-) -> Result<Option<TicketState>, Error> {
-    let mut state = home.ticket(id);
-    if state == Some(TicketState::Waiting) && until.is_none_or(|until| Instant::now() < until) {
-        state = home.watch(id, role, &wake::this_thread());
-        // Others may unpark this thread for reasons of their own.
-        while state == Some(TicketState::Waiting) {
-            if home.is_abandoned() {
-                return Err(Error::Corrupt);
-            }
-            if home.is_closed() {
-                return Err(Error::Closed);
-            }
-            if until.is_some_and(|until| Instant::now() >= until) {
-                break;
-            }
-            match home.look_by(until) {
-                Some(look) => {
-                    std::thread::park_timeout(look.saturating_duration_since(Instant::now()));
-                    // Lets what is due happen, if nobody else does.
-                    place(home, id);
-                }
-                None => std::thread::park(),
-            }
-            state = home.ticket(id);
-        }
-    }
-    Ok(state)
-}
-
 /// Tickets by their ids, for those who cannot keep a [`Ticket`]: what
 /// [`ClaimBuilder::submit`](super::ClaimBuilder::submit) put in line and nobody withdraws by itself.
 impl LeaseManager {
@@ -188,7 +153,7 @@ impl LeaseManager {
     ) -> Result<TicketState, Error> {
         // A time beyond all times is no limit.
         let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
-        let state = wait_until(self.home(), id, Role::Watcher, until)?;
+        let state = self.home().await_ticket(id, Role::Watcher, until)?;
         // Somebody may have withdrawn it at this moment: then the lease is nobody's.
         let told =
             state.is_none_or(|state| state == TicketState::Waiting) || self.home().collect(id);

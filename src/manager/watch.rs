@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 
 use super::events::Signal;
 use super::{EventReader, LeaseManager};
-use crate::home::process::Home;
+use crate::home::Home;
 use crate::home::thread;
 use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Reason, Time, What};
 

@@ -248,6 +248,7 @@ impl<'a> GpuClaim<'a> {
             preempt: self.preempt,
             grace: manager.measure(self.grace)?,
             parent: self.parent,
+            owner: 0,
         };
         manager.ask(&claim)
     }

@@ -128,7 +128,7 @@ impl<M: Memory> Table<M> {
             demand: Demand::new(claim.take),
             ttl: claim.ttl,
             priority: claim.priority,
-            flags: spare | preemptible,
+            flags: spare | preemptible | (claim.owner as u32) << flag::OWNER,
             grace: claim.grace,
             parent,
             ticket: 0,

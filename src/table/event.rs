@@ -73,6 +73,20 @@ pub enum What {
         /// How it is now.
         health: Health,
     },
+    /// A process that shared the table was found dead, and what it had was given back.
+    Died {
+        /// Its number, as it saw it itself.
+        process: u32,
+        /// How many leases it held.
+        leases: u32,
+        /// How many claims of its waited.
+        tickets: u32,
+    },
+    /// A process died in the middle of a change, which was undone.
+    RolledBack {
+        /// Its number, as it saw it itself.
+        process: u32,
+    },
 }
 
 pub(super) mod kind {
@@ -83,6 +97,8 @@ pub(super) mod kind {
     pub const QUEUED: u64 = 5;
     pub const REFUSED: u64 = 6;
     pub const HEALTH: u64 = 7;
+    pub const DIED: u64 = 8;
+    pub const ROLLED_BACK: u64 = 9;
 }
 
 impl<M: Memory> Table<M> {
@@ -155,6 +171,12 @@ impl<M: Memory> Table<M> {
                     _ => Health::Failed,
                 },
             },
+            kind::DIED => What::Died {
+                process: subject as u32,
+                leases: (detail >> 32) as u32,
+                tickets: detail as u32,
+            },
+            kind::ROLLED_BACK => What::RolledBack { process: subject as u32 },
             _ => return None,
         };
         Some(Event { number, at: record.at.get(), what })

@@ -3,6 +3,7 @@
 use super::layout::{flag, resource_flag};
 use super::lease::{priority_of, reason_of};
 use super::memory::Memory;
+use super::owner::owner_in;
 use super::resource::{evidence, health};
 use super::slot::Word;
 use super::ticket::effective_priority;
@@ -42,6 +43,8 @@ pub struct LeaseInfo {
     pub shared: bool,
     /// The lease it hangs on.
     pub parent: Option<LeaseId>,
+    /// The process for which it is, see [`Claim::owner`](super::Claim::owner).
+    pub owner: u16,
 }
 
 /// What a lease takes of one resource.
@@ -72,6 +75,8 @@ pub struct TicketInfo {
     pub queued_at: Time,
     /// Its place in line, from 1.
     pub place: u32,
+    /// The process for which it is, see [`Claim::owner`](super::Claim::owner).
+    pub owner: u16,
 }
 
 /// Everything about one resource.
@@ -148,6 +153,7 @@ impl<M: Memory> Table<M> {
             preemptible: flags & flag::PREEMPTIBLE != 0,
             shared: flags & flag::SHARED != 0,
             parent: (parent != 0).then_some(LeaseId(parent)),
+            owner: owner_in(flags),
         }
     }
 
@@ -190,6 +196,7 @@ impl<M: Memory> Table<M> {
             priority: effective_priority(record),
             queued_at: record.queued_at.get(),
             place: self.place(id)?,
+            owner: owner_in(record.flags.get()),
         })
     }
 

@@ -387,12 +387,16 @@ pub(crate) mod flag {
     pub const OVERTAKE: u32 = 256;
     /// The lease has given its age to its holder's next ticket.
     pub const AGE_GIVEN: u32 = 512;
+    /// From this bit on: the owner.
+    pub const OWNER: u32 = 16;
 }
 
 /// Bits of `Header::settings`.
 pub(crate) mod setting {
     pub const IMPLIED_WANTS: u32 = 1;
     pub const BREAK_DEADLOCKS: u32 = 2;
+    /// A ticket could be served but for the room that the table has: every line is to be looked at again.
+    pub const STARVED: u32 = 4;
 }
 
 #[cfg(not(loom))]

@@ -16,7 +16,7 @@ pub(super) struct Grant {
     pub demand: Demand,
     pub ttl: Time,
     pub priority: i16,
-    /// `SPARE` and `PREEMPTIBLE`.
+    /// `SPARE` and `PREEMPTIBLE`, and the owner.
     pub flags: u32,
     pub grace: Time,
     /// Record of the parent, or 0.
@@ -195,8 +195,7 @@ impl<M: Memory> Table<M> {
         loop {
             let word = Word(slot.word.get());
             let new = next(word)?;
-            self.memory.before_write(super::cell::Cell::touched(&slot.word));
-            if slot.word.swap_if(word.0, new).is_ok() {
+            if self.memory.swap(&slot.word, word.0, new) {
                 return Some(word);
             }
         }

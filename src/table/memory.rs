@@ -29,6 +29,18 @@ pub trait Memory {
     #[inline(always)]
     fn before_write(&self, _cell: Touched<'_>) {}
 
+    /// Called before a word that others change without the lock is changed from `old` to `new`, if it still is `old`.
+    #[inline(always)]
+    fn before_swap(&self, _cell: &super::cell::Cell64, _old: u64, _new: u64) {}
+
+    /// Called if that word was not `old` any more.
+    #[inline(always)]
+    fn after_failed_swap(&self) {}
+
+    /// Called between two changes that need not happen together: a home need not undo what was before.
+    #[inline(always)]
+    fn checkpoint(&self) {}
+
     /// Stores a value: the one way in which commands change a cell.
     #[doc(hidden)]
     #[inline(always)]
@@ -36,5 +48,17 @@ pub trait Memory {
     fn set<C: Cell>(&self, cell: &C, value: C::Value) {
         self.before_write(cell.touched());
         cell.put(value);
+    }
+
+    /// Changes a word from `old` to `new`; false if somebody without the lock has changed it meanwhile.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn swap(&self, cell: &super::cell::Cell64, old: u64, new: u64) -> bool {
+        self.before_swap(cell, old, new);
+        let swapped = cell.swap_if(old, new).is_ok();
+        if !swapped {
+            self.after_failed_swap();
+        }
+        swapped
     }
 }

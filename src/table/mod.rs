@@ -23,6 +23,7 @@ mod line;
 mod list;
 pub mod memory;
 mod names;
+mod owner;
 mod priority;
 mod queue;
 mod reason;
@@ -47,8 +48,10 @@ pub use event::{Event, What};
 pub use inspect::{LeaseInfo, ResourceInfo, Taken, TicketInfo};
 pub use layout::{Limits, Sizes};
 pub use memory::Memory;
+pub use owner::Reaped;
 pub use reason::{Reason, ReasonClass};
 pub use ticket::ticket_state;
+pub(crate) use ticket::wait_end;
 pub use types::*;
 
 use cell::Cell;
@@ -91,6 +94,8 @@ pub struct Table<M: Memory> {
     longest: u32,
     // What changes is behind pointers: so the compiler knows that the table itself does not.
     corrupt: Box<PlainCell<bool>>,
+    /// Why no command is carried out, if not because the memory is damaged.
+    refusal: Box<PlainCell<Option<Error>>>,
     scratch: Box<Scratch>,
 }
 
@@ -98,21 +103,7 @@ impl<M: Memory> Table<M> {
     /// Works on memory that is zeroed, or that a table of the same limits has left.
     /// `None` if the system does not give the memory that the table needs beside.
     pub fn try_new(memory: M, settings: Settings) -> Option<Self> {
-        let limits = settings.limits.clamped();
-        let sizes = limits.sizes();
-        let table = Table {
-            id_bits: sizes.id_bits(),
-            index_mask: sizes.index_mask(),
-            lease_limit: limits.leases,
-            ticket_limit: limits.tickets,
-            history: limits.history,
-            numbers: settings.numbers,
-            numbers_end: PlainCell::new(0),
-            longest: sizes.names.max(sizes.holds).max(sizes.members) as u32,
-            corrupt: Box::new(PlainCell::new(false)),
-            scratch: Box::new(Scratch::try_new(&sizes)?),
-            memory,
-        };
+        let table = Self::try_attach(memory, settings)?;
         let header = table.header();
         if header.sequence.get() == 0 {
             let mut flags = 0;
@@ -127,6 +118,27 @@ impl<M: Memory> Table<M> {
             table.set(&header.sequence, settings.first_sequence.max(1));
         }
         Some(table)
+    }
+
+    /// Works on memory that a table of the same limits has left, and changes nothing in it.
+    /// `None` if the system does not give the memory that the table needs beside.
+    pub(crate) fn try_attach(memory: M, settings: Settings) -> Option<Self> {
+        let limits = settings.limits.clamped();
+        let sizes = limits.sizes();
+        Some(Table {
+            id_bits: sizes.id_bits(),
+            index_mask: sizes.index_mask(),
+            lease_limit: limits.leases,
+            ticket_limit: limits.tickets,
+            history: limits.history,
+            numbers: settings.numbers,
+            numbers_end: PlainCell::new(0),
+            longest: sizes.names.max(sizes.holds).max(sizes.members) as u32,
+            corrupt: Box::new(PlainCell::new(false)),
+            refusal: Box::new(PlainCell::new(None)),
+            scratch: Box::new(Scratch::try_new(&sizes)?),
+            memory,
+        })
     }
 
     /// The memory, for readers that do not take the lock.
@@ -157,11 +169,11 @@ impl<M: Memory> Table<M> {
             return Err(Error::TimeTooLarge);
         }
         let header = self.header();
+        if self.corrupt.get() {
+            return Err(self.why_not());
+        }
         if now < header.now.get() {
             return Err(Error::TimeBackwards);
-        }
-        if self.corrupt.get() {
-            return Err(Error::Corrupt);
         }
         self.set(&header.now, now);
         if now >= header.next_due.get() {
@@ -173,7 +185,12 @@ impl<M: Memory> Table<M> {
     /// The end of every command: an answer, unless the memory turned out to make no sense.
     #[inline(always)]
     fn leave<T>(&self, answer: T) -> Result<T, Error> {
-        if self.corrupt.get() { Err(Error::Corrupt) } else { Ok(answer) }
+        if self.corrupt.get() { Err(self.why_not()) } else { Ok(answer) }
+    }
+
+    #[cold]
+    fn why_not(&self) -> Error {
+        self.refusal.get().unwrap_or(Error::Corrupt)
     }
 
     #[inline(always)]
@@ -242,6 +259,26 @@ impl<M: Memory> Table<M> {
     #[cold]
     pub(crate) fn mark_corrupt(&self) {
         self.corrupt.set(true);
+    }
+
+    /// Does nothing make sense any more, or is every command refused?
+    pub(crate) fn is_corrupt(&self) -> bool {
+        self.corrupt.get()
+    }
+
+    /// From now on every command is this error, until [`Self::accept`]. Looking goes on.
+    pub(crate) fn refuse_all(&self, error: Error) {
+        if !self.corrupt.replace(true) {
+            self.refusal.set(Some(error));
+        }
+    }
+
+    /// Takes back what [`Self::refuse_all`] said.
+    #[inline(always)]
+    pub(crate) fn accept(&self) {
+        if self.corrupt.get() && self.refusal.take().is_some() {
+            self.corrupt.set(false);
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The order of tickets.
 
 use super::Table;
-use super::layout::flag;
+use super::layout::{flag, setting};
 use super::line::line_links;
 use super::list::Links;
 use super::memory::Memory;
@@ -142,6 +142,18 @@ impl<M: Memory> Table<M> {
         Some(place)
     }
 
+    /// Marks all lines in which somebody waits, if the table had no room for a lease before.
+    #[inline(always)]
+    pub(super) fn mark_starved(&self) {
+        let settings = &self.header().settings;
+        if settings.get() & setting::STARVED != 0 {
+            self.set(settings, settings.get() & !setting::STARVED);
+            for ticket in self.queue() {
+                self.mark_dirty(self.ticket_record(ticket).line.get());
+            }
+        }
+    }
+
     /// Grants the first ticket that can be granted; whether there was one.
     pub(super) fn serve_first(&self, now: Time) -> bool {
         let mut best = 0;
@@ -158,8 +170,13 @@ impl<M: Memory> Table<M> {
                 true
             });
         });
-        // A full table serves nobody; what is marked stays marked until a lease ends.
-        if best == 0 || self.room_for_lease(self.ticket_record(best).count.get()).is_err() {
+        if best == 0 {
+            return false;
+        }
+        if self.room_for_lease(self.ticket_record(best).count.get()).is_err() {
+            // A full table serves nobody. Whoever ends a lease may be another process, which does not know what is marked here.
+            let settings = &self.header().settings;
+            self.set(settings, settings.get() | setting::STARVED);
             return false;
         }
         self.grant_ticket(now, best);

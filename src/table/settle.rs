@@ -20,6 +20,7 @@ impl<M: Memory> Table<M> {
     #[cold]
     fn settle_queue(&self, now: Time) {
         let header = self.header();
+        self.mark_starved();
         while !self.corrupt.get() {
             if header.entangled.get() != 0 || header.raised.get() != 0 {
                 self.update_priorities();

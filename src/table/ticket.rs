@@ -69,6 +69,12 @@ pub fn ticket_state<M: Memory>(memory: &M, id: TicketId) -> Option<TicketState> 
     (record.id.get() == id.0).then_some(state)
 }
 
+/// Until when a ticket waits, read without the lock; `None` if it is not known.
+pub(crate) fn wait_end<M: Memory>(memory: &M, id: TicketId) -> Option<Time> {
+    let record = memory.tickets().get((id.0 & memory.index_mask()) as usize)?;
+    (record.id.get() == id.0).then(|| record.wait_end.get())
+}
+
 impl<M: Memory> Table<M> {
     #[inline(always)]
     pub(super) fn ticket_index(&self, id: u64) -> u32 {
@@ -254,7 +260,7 @@ impl<M: Memory> Table<M> {
             demand,
             ttl: record.ttl.get(),
             priority: own_priority(record),
-            flags: record.flags.get() & (flag::SPARE | flag::PREEMPTIBLE),
+            flags: record.flags.get() & (flag::SPARE | flag::PREEMPTIBLE | u32::MAX << flag::OWNER),
             grace: record.grace.get(),
             parent,
             ticket: record.id.get(),
@@ -296,6 +302,11 @@ impl<M: Memory> Table<M> {
         self.ticket_index(id.0) as usize
     }
 
+    /// Is the ticket in this place ([`Self::place_of`]) decided?
+    pub(crate) fn is_decided(&self, place: usize) -> bool {
+        self.ticket_record(place as u32).result.get() != 0
+    }
+
     /// Have tickets been decided since [`Self::take_decided`] was called last?
     #[inline(always)]
     pub fn any_decided(&self) -> bool {
@@ -315,10 +326,18 @@ impl<M: Memory> Table<M> {
     pub fn collect(&self, id: TicketId) -> bool {
         let Ok(index) = self.known_ticket(id) else { return true };
         let record = self.ticket_record(index);
-        if record.result.get() != 0 && record.collected.get() == 0 {
+        if record.result.get() != 0 && record.collected.get() == 0 && !self.corrupt.get() {
             self.set(&record.collected, collected::TOLD);
         }
         record.collected.get() != collected::WITHDRAWN
+    }
+
+    /// Whoever would have been told of a decided ticket is gone: it can be forgotten in its time.
+    pub(super) fn nobody_asks(&self, index: u32) {
+        let record = self.ticket_record(index);
+        if record.collected.get() == 0 {
+            self.set(&record.collected, collected::TOLD);
+        }
     }
 
     /// Withdraws a claim, and gives back the lease that it was granted if nobody was told of it.

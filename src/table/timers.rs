@@ -204,6 +204,7 @@ impl<M: Memory> Table<M> {
                 let ticket = self.ticket_index(owner & !TICKET);
                 self.refuse(ticket, at, Reason::WaitTimedOut);
                 self.settle(now);
+                self.memory.checkpoint();
                 continue;
             }
             let lease = self.lease_index(owner);
@@ -214,6 +215,8 @@ impl<M: Memory> Table<M> {
             }
             self.end_by_time(lease, now);
             self.settle(now);
+            // However many are due: each end is a change of its own.
+            self.memory.checkpoint();
         }
         self.set(&self.header().next_due, self.first_timer());
     }

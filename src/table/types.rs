@@ -144,6 +144,8 @@ pub struct Claim<'a> {
     pub grace: Time,
     /// The lease this one hangs on: it ends no later than its parent, and with it.
     pub parent: Option<LeaseId>,
+    /// The process for which it is, by a number of the home's; 0: none in particular. See [`Table::reap`](super::Table::reap).
+    pub owner: u16,
 }
 
 impl<'a> Claim<'a> {
@@ -162,6 +164,7 @@ impl<'a> Claim<'a> {
             preempt: false,
             grace: 0,
             parent: None,
+            owner: 0,
         }
     }
 }
@@ -229,6 +232,8 @@ pub enum Part {
     Names,
     /// Declared wants.
     Wants,
+    /// Changes of one command, of a table in a file.
+    Changes,
 }
 
 /// Why a command was not carried out. Nothing has changed then.
@@ -289,6 +294,14 @@ pub enum Error {
     System(i32),
     /// The manager is gone.
     Closed,
+    /// The manager was opened before this process was forked.
+    Forked,
+    /// A process that holds the lock of a shared table does not go on; 0 if it is not known which.
+    Stuck(u32),
+    /// No process of that number uses the table.
+    UnknownProcess,
+    /// The table lives in this process alone: no other can share it.
+    NotShared,
 }
 
 impl fmt::Display for Error {
@@ -335,6 +348,15 @@ impl fmt::Display for Error {
                 "give ticks to a manager that counts ticks, durations to any other"
             }
             Error::Closed => "the manager was closed",
+            Error::Forked => "the manager was opened before this process was forked; open it again",
+            Error::Stuck(process) => {
+                return write!(
+                    f,
+                    "process {process} holds the table's lock and does not go on; continue or end it"
+                );
+            }
+            Error::UnknownProcess => "no process of that number uses the table",
+            Error::NotShared => "the table lives in this process alone; open `host:` to share one",
             Error::System(number) => {
                 let cause = std::io::Error::from_raw_os_error(*number);
                 return write!(f, "the system refused: {cause}");

@@ -10,6 +10,9 @@ use super::types::FOREVER;
 impl<M: Memory> Table<M> {
     /// Checks the table's structure from end to end; what is wrong, in words.
     pub fn verify(&self) -> Result<(), String> {
+        if self.header().sequence.get() == 0 {
+            return Err("ids begin at nothing".into());
+        }
         self.verify_leases()?;
         self.verify_resources()?;
         self.verify_queue()?;

@@ -1,6 +1,6 @@
 //! What tests of the table have in common.
 
-use ternlease::home::process::Heap;
+use ternlease::home::process::Arrays;
 use ternlease::table::*;
 
 pub fn granted(outcome: Result<Outcome, Error>) -> LeaseId {
@@ -17,7 +17,7 @@ pub fn waiting(outcome: Result<Outcome, Error>) -> TicketId {
     }
 }
 
-pub fn lease_of(t: &Table<Heap>, ticket: TicketId) -> LeaseId {
+pub fn lease_of(t: &Table<Arrays>, ticket: TicketId) -> LeaseId {
     match t.ticket(ticket) {
         Some(TicketState::Granted(id)) => id,
         other => panic!("not granted: {other:?}"),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use ternlease::home::process::{Heap, new_table};
+use ternlease::home::process::{Arrays, new_table};
 use ternlease::table::{
     Cancelled, Candidates, Claim, Deadlock, Error, Health, LeaseId, Outcome, Reason, ResourceId,
     Revoked, Settings, Table, TicketId, Time, Traits,
@@ -126,7 +126,7 @@ static FOREIGN: LazyLock<ResourceId> = LazyLock::new(|| {
 
 /// The real table with what is needed to talk to it in the model's numbers.
 pub struct Real {
-    pub table: Table<Heap>,
+    pub table: Table<Arrays>,
     pub ids: Ids,
     /// An id that the table did not give out.
     foreign: ResourceId,

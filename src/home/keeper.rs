@@ -5,8 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{Home, Woken};
-use crate::home::thread;
+use super::{Home, Woken, thread};
 use crate::table::FOREVER;
 
 /// The longest sleep. Timed sleeps do not count the time that the machine sleeps; this bounds how late that makes the keeper.
@@ -83,5 +82,9 @@ impl Home {
         state.wake_keeper();
         drop(state);
         woken.wake();
+        #[cfg(target_os = "linux")]
+        if let Some(host) = &self.host {
+            self.leave_shared(host);
+        }
     }
 }

@@ -1,0 +1,146 @@
+//! Coming to a file, and leaving it.
+
+use std::fs::File;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use super::file::{self, Mapped};
+use super::layout::{SLOTS, slot_state};
+use super::liveness::{self, Attachment, byte_of, try_lock_byte};
+use super::{Host, Refused, ring};
+use super::{lock, place::Place};
+use crate::table::{Limits, Settings, Time};
+
+impl Host {
+    /// Opens the file, made with these settings if there is none, and takes a slot in it. Until [`Self::settle_in`] it may still be its predecessor's.
+    pub fn attach(place: Place, settings: Settings) -> Result<Host, Refused> {
+        let (probe, file) = file::open(&place, settings)?;
+        let (descriptor, attachment) = Attachment::open(|| file::reopen(&place, file))
+            .map_err(|error| Refused::system("its file cannot be opened again", &error))?;
+        let slot = match take_slot(&descriptor, file) {
+            Ok(slot) => slot,
+            Err(refused) => {
+                attachment.close();
+                return Err(refused);
+            }
+        };
+        // From here on nobody takes this process for its predecessor.
+        let generation = file.slots[slot].generation.fetch_add(1, Ordering::AcqRel) + 1;
+        Ok(Host {
+            place,
+            file,
+            probe,
+            slot,
+            word: lock::word_of(slot, generation),
+            attachment,
+            forks: liveness::forks(),
+            detached: AtomicBool::new(false),
+            sleepers: AtomicU32::new(0),
+            stuck: AtomicU32::new(0),
+        })
+    }
+
+    /// What fits into the file's table.
+    pub fn limits(&self) -> Limits {
+        self.file.limits
+    }
+
+    /// The table's memory.
+    pub fn arrays(&self) -> &crate::home::arrays::Arrays {
+        &self.file.arrays
+    }
+
+    /// Did whoever had the slot before leave something behind?
+    pub fn is_haunted(&self, slot: usize) -> bool {
+        self.file.slots[slot].state.load(Ordering::Acquire) != slot_state::FREE
+    }
+
+    /// The slot is this process's from now on. Only with the lock.
+    pub fn settle_in(&self, now: Time) {
+        self.settle_into(self.slot, slot_state::PROCESS, now);
+        // Those who watch for deaths must watch this one too.
+        for (index, slot) in self.used_slots() {
+            if index != self.slot && slot.until.load(Ordering::SeqCst) != 0 {
+                ring(slot);
+            }
+        }
+    }
+
+    pub(super) fn settle_into(&self, slot: usize, state: u32, now: Time) {
+        let record = &self.file.slots[slot];
+        record.process.store(std::process::id(), Ordering::Relaxed);
+        record.since.store(now, Ordering::Relaxed);
+        record.until.store(0, Ordering::Relaxed);
+        record.sleeps.store(0, Ordering::Relaxed);
+        record.watches.store(0, Ordering::Relaxed);
+        record.state.store(state, Ordering::Release);
+    }
+
+    /// Nobody has the slot any more. Only with the lock.
+    pub fn free_slot(&self, slot: usize) {
+        let record = &self.file.slots[slot];
+        if record.listens.swap(0, Ordering::AcqRel) != 0 {
+            self.file.preamble.listening.fetch_sub(1, Ordering::AcqRel);
+        }
+        record.until.store(0, Ordering::Relaxed);
+        record.state.store(slot_state::FREE, Ordering::Release);
+    }
+
+    pub fn free_own_slot(&self) {
+        self.free_slot(self.slot);
+    }
+
+    pub fn own_slot_number(&self) -> usize {
+        self.slot
+    }
+
+    /// Which process had the slot, by its own number.
+    pub fn process_in(&self, slot: usize) -> u32 {
+        self.file.slots[slot].process.load(Ordering::Relaxed)
+    }
+
+    pub fn count_death(&self) {
+        self.file.preamble.deaths.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The thread that calls this is the one whose end tells of the process's.
+    pub fn begin_life(&self) -> std::io::Result<()> {
+        // SAFETY: the slot is this process's, and its memory is never taken back.
+        unsafe { self.own_slot().life.begin() }
+    }
+
+    /// Called by the same thread.
+    pub fn end_life(&self) {
+        self.own_slot().life.end();
+    }
+
+    /// This process has left: it must not touch the table again.
+    pub fn detach(&self) {
+        if !self.detached.swap(true, Ordering::AcqRel) {
+            self.attachment.close();
+        }
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        // In a forked child the attachment may be another's by now, and this one's was closed.
+        if !self.is_forked() {
+            self.detach();
+        }
+    }
+}
+
+/// Locks the byte of a slot that nobody has.
+pub(super) fn take_slot(descriptor: &File, file: &Mapped) -> Result<usize, Refused> {
+    for slot in 0..SLOTS {
+        match try_lock_byte(descriptor, byte_of(slot)) {
+            Ok(true) => {
+                file.preamble.slots.fetch_max(slot as u32 + 1, Ordering::AcqRel);
+                return Ok(slot);
+            }
+            Ok(false) => {}
+            Err(error) => return Err(Refused::system("its file cannot be locked", &error)),
+        }
+    }
+    Err(Refused::words("as many processes use it as can"))
+}

@@ -1,0 +1,351 @@
+//! Opening a file: making it if there is none, and believing nothing in it that was not checked.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::time::{Duration, Instant};
+
+use super::Refused;
+use super::journal::Journal;
+use super::layout::{MAGIC, Parts, Preamble, Region, SLOTS, Slot, VERSION, abi};
+use super::liveness::{self, OPENING};
+use super::place::Place;
+use crate::home::arrays::Arrays;
+use crate::table::{Limits, Settings, Table};
+use crate::zeroed::ZeroedArray;
+
+/// A file in memory. It is never taken out again: the C library forbids that for the mutexes in it.
+#[derive(Debug)]
+pub(crate) struct Mapped {
+    pub preamble: &'static Preamble,
+    pub slots: ZeroedArray<Slot>,
+    pub arrays: Arrays,
+    pub journal: Journal,
+    pub limits: Limits,
+    pub size: usize,
+    device: u64,
+    inode: u64,
+    next: *mut Mapped,
+}
+
+// SAFETY: it consists of shared memory that is used as atomics only, and `next` never changes once it is known to others.
+unsafe impl Sync for Mapped {}
+// SAFETY: as above.
+unsafe impl Send for Mapped {}
+
+/// All that this process has mapped, so that opening a file again and again does not map it again and again.
+static MAPPED: AtomicPtr<Mapped> = AtomicPtr::new(std::ptr::null_mut());
+
+/// How long somebody else may take to open the file.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Opens the file, and makes it if there is none or if it is from before the machine started.
+pub(super) fn open(place: &Place, settings: Settings) -> Result<(File, &'static Mapped), Refused> {
+    loop {
+        let file = open_or_create(place)?;
+        check_kind(&file)?;
+        lock_for_opening(&file)?;
+        // While this waited, the file may have been replaced.
+        let own = file
+            .metadata()
+            .map_err(|error| Refused::system("its file cannot be looked at", &error))?;
+        match std::fs::symlink_metadata(&place.path) {
+            Ok(there) if (there.dev(), there.ino()) == (own.dev(), own.ino()) => {}
+            _ => continue,
+        }
+        let mapped = prepare(&file, place, settings)?;
+        liveness::unlock_byte(&file, OPENING);
+        return Ok((file, mapped));
+    }
+}
+
+/// Another description of the same file.
+pub(super) fn reopen(place: &Place, mapped: &Mapped) -> io::Result<File> {
+    let file = options().open(&place.path)?;
+    let found = file.metadata()?;
+    match (found.dev(), found.ino()) == (mapped.device, mapped.inode) {
+        true => Ok(file),
+        false => Err(io::Error::from_raw_os_error(libc::ESTALE)),
+    }
+}
+
+/// Is the file that the path names still this one, and whole?
+pub(super) fn is_in_place(place: &Place, mapped: &Mapped) -> bool {
+    let Ok(found) = std::fs::symlink_metadata(&place.path) else { return false };
+    (found.dev(), found.ino()) == (mapped.device, mapped.inode) && found.len() >= mapped.size as u64
+}
+
+fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).custom_flags(libc::O_CLOEXEC | libc::O_NOFOLLOW);
+    options
+}
+
+fn open_or_create(place: &Place) -> Result<File, Refused> {
+    loop {
+        match options().open(&place.path) {
+            Ok(file) => return Ok(file),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Refused::system("its file cannot be opened", &error)),
+        }
+        match options().create_new(true).mode(place.mode).open(&place.path) {
+            Ok(file) => {
+                // What the user's mask took away belongs to it.
+                // SAFETY: the descriptor is open.
+                unsafe { libc::fchmod(file.as_raw_fd(), place.mode) };
+                return Ok(file);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(Refused::system("its file cannot be made", &error)),
+        }
+    }
+}
+
+/// File locks and shared memory must mean the same to all: on one machine, in its own file systems.
+fn check_kind(file: &File) -> Result<(), Refused> {
+    let found =
+        file.metadata().map_err(|error| Refused::system("its file cannot be looked at", &error))?;
+    if !found.is_file() {
+        return Err(Refused::words("there is something that is not a file"));
+    }
+    // SAFETY: integers, of which zero is a value.
+    let mut system: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: the descriptor is open, and `system` a valid place for the answer.
+    if unsafe { libc::fstatfs(file.as_raw_fd(), &mut system) } != 0 {
+        return Err(Refused::system(
+            "its file system cannot be looked at",
+            &io::Error::last_os_error(),
+        ));
+    }
+    // NFS, SMB (three), CODA, AFS, Ceph, Lustre, GPFS, 9p, FUSE.
+    const OF_OTHER_MACHINES: [u32; 11] = [
+        0x6969,
+        0x517b,
+        0xff53_4d42,
+        0xfe53_4d42,
+        0x7375_7245,
+        0x5346_414f,
+        0x00c3_6400,
+        0x0bd0_0bd0,
+        0x4750_4653,
+        0x0102_1997,
+        0x6573_5546,
+    ];
+    if OF_OTHER_MACHINES.contains(&(system.f_type as u32)) {
+        return Err(Refused::words(
+            "its file is on a file system that other machines may share, where locks cannot be relied on; use one in /dev/shm or /run",
+        ));
+    }
+    Ok(())
+}
+
+fn lock_for_opening(file: &File) -> Result<(), Refused> {
+    let begun = Instant::now();
+    loop {
+        match liveness::try_lock_byte(file, OPENING) {
+            Ok(true) => return Ok(()),
+            Ok(false) if begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(1)),
+            Ok(false) => {
+                return Err(Refused::words(
+                    "another process has begun to open it and does not go on",
+                ));
+            }
+            Err(error) => return Err(Refused::system("its file cannot be locked", &error)),
+        }
+    }
+}
+
+/// The file is locked for opening: checks it, or makes it.
+fn prepare(file: &File, place: &Place, settings: Settings) -> Result<&'static Mapped, Refused> {
+    let looked_at = |error: io::Error| Refused::system("its file cannot be read", &error);
+    let len = file.metadata().map_err(looked_at)?.len();
+    let mut first = [0u8; size_of::<Preamble>()];
+    let read = read_at_most(file, &mut first).map_err(looked_at)?;
+    if first[..read].iter().all(|&byte| byte == 0) {
+        // New, or its maker died at once.
+        return make(file, place, settings);
+    }
+    let found = Found::read(&first);
+    if read < first.len() || found.magic != MAGIC {
+        return Err(Refused::words("its file is not one of ternlease's, and is left as it is"));
+    }
+    if found.boot != boot()? || !found.ready {
+        // From before the machine started, or its maker died. Only if nobody uses it: it could be damaged.
+        return match liveness::anybody_attached(file) {
+            false => make(file, place, settings),
+            true => Err(Refused::corrupt()),
+        };
+    }
+    if found.version != VERSION || found.abi != abi() {
+        return Err(Refused::words(
+            "its file was made by another version of ternlease, or for another C library; use the same, or another name",
+        ));
+    }
+    let limits = found.limits;
+    if limits.clamped() != limits || Parts::of(&limits).total as u64 != len || found.size != len {
+        return Err(Refused::corrupt());
+    }
+    map(file, limits)
+}
+
+fn read_at_most(file: &File, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut read = 0;
+    while read < buffer.len() {
+        match file.read_at(&mut buffer[read..], read as u64) {
+            Ok(0) => break,
+            Ok(n) => read += n,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(read)
+}
+
+/// What a preamble says.
+struct Found {
+    magic: u64,
+    version: u32,
+    abi: u32,
+    boot: [u64; 2],
+    limits: Limits,
+    ready: bool,
+    size: u64,
+}
+
+impl Found {
+    fn read(bytes: &[u8; size_of::<Preamble>()]) -> Found {
+        let half = |at: usize| u32::from_ne_bytes(std::array::from_fn(|i| bytes[at + i]));
+        let word = |at: usize| u64::from_ne_bytes(std::array::from_fn(|i| bytes[at + i]));
+        use std::mem::offset_of as at;
+        Found {
+            magic: word(at!(Preamble, magic)),
+            version: half(at!(Preamble, version)),
+            abi: half(at!(Preamble, abi)),
+            boot: [word(at!(Preamble, boot)), word(at!(Preamble, boot) + 8)],
+            limits: Limits {
+                leases: half(at!(Preamble, leases)),
+                tickets: half(at!(Preamble, tickets)),
+                resources: half(at!(Preamble, resources)),
+                history: half(at!(Preamble, history)),
+            },
+            ready: half(at!(Preamble, ready)) != 0,
+            size: word(at!(Preamble, size)),
+        }
+    }
+}
+
+/// The number of this start of the machine.
+fn boot() -> Result<[u64; 2], Refused> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
+        .map_err(|error| Refused::system("the kernel does not tell since when it runs", &error))?;
+    let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
+    let part =
+        |from: usize| digits.get(from..from + 16).and_then(|d| u64::from_str_radix(d, 16).ok());
+    match (part(0), part(16)) {
+        (Some(high), Some(low)) => Ok([high, low]),
+        _ => Err(Refused::words("the kernel does not tell since when it runs")),
+    }
+}
+
+/// Makes an empty table in the file.
+fn make(file: &File, place: &Place, settings: Settings) -> Result<&'static Mapped, Refused> {
+    let refused = |error: io::Error| Refused::system("its file cannot be given its size", &error);
+    let limits = settings.limits.clamped();
+    let parts = Parts::of(&limits);
+    file.set_len(0).map_err(refused)?;
+    // All of it at once: memory that is missing later would kill whoever touches it.
+    // SAFETY: the descriptor is open.
+    let code = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, parts.total as i64) };
+    if code != 0 {
+        let _ = file.set_len(0);
+        return Err(refused(io::Error::from_raw_os_error(code)));
+    }
+    // SAFETY: the descriptor is open.
+    unsafe { libc::fchmod(file.as_raw_fd(), place.mode) };
+    let mapped = map(file, limits)?;
+    let preamble = mapped.preamble;
+    preamble.magic.store(MAGIC, Ordering::Release);
+    preamble.version.store(VERSION, Ordering::Relaxed);
+    preamble.abi.store(abi(), Ordering::Relaxed);
+    for (cell, word) in preamble.boot.iter().zip(boot()?) {
+        cell.store(word, Ordering::Relaxed);
+    }
+    preamble.leases.store(limits.leases, Ordering::Relaxed);
+    preamble.tickets.store(limits.tickets, Ordering::Relaxed);
+    preamble.resources.store(limits.resources, Ordering::Relaxed);
+    preamble.history.store(limits.history, Ordering::Relaxed);
+    preamble.size.store(parts.total as u64, Ordering::Relaxed);
+    Table::try_new(mapped.arrays.clone(), settings).ok_or_else(Refused::no_memory)?;
+    mapped.journal.commit();
+    preamble.ready.store(1, Ordering::Release);
+    Ok(mapped)
+}
+
+/// The file in memory.
+fn map(file: &File, limits: Limits) -> Result<&'static Mapped, Refused> {
+    let refused = |error: io::Error| Refused::system("its file cannot be mapped", &error);
+    let found = file.metadata().map_err(refused)?;
+    let (device, inode) = (found.dev(), found.ino());
+    let mut known = MAPPED.load(Ordering::Acquire);
+    // SAFETY: what is mapped stays for ever: a pointer to it is null or valid.
+    while let Some(mapped) = unsafe { known.as_ref() } {
+        if (mapped.device, mapped.inode, mapped.limits) == (device, inode, limits) {
+            return Ok(mapped);
+        }
+        known = mapped.next;
+    }
+    let parts = Parts::of(&limits);
+    // SAFETY: a new mapping at a place of the kernel's choice, of a descriptor that is open.
+    let start = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            parts.total,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED,
+            file.as_raw_fd(),
+            0,
+        )
+    };
+    if start == libc::MAP_FAILED {
+        return Err(refused(io::Error::last_os_error()));
+    }
+    let start = NonNull::new(start.cast::<u8>()).ok_or_else(Refused::no_memory)?;
+    // SAFETY: the mapping is as long as that, begins at a page, is never taken back, and is used as atomics only.
+    let mut region = unsafe { Region::new(start, parts.table) };
+    let short = || Refused::corrupt();
+    let preamble = region.array::<Preamble>(1).ok_or_else(short)?;
+    let slots = region.array::<Slot>(SLOTS).ok_or_else(short)?;
+    let notes = region.array(parts.notes).ok_or_else(short)?;
+    // SAFETY: a first value there is, in memory that stays for ever.
+    let preamble: &'static Preamble = unsafe { &*(preamble.one() as *const Preamble) };
+    // SAFETY: the table's part of the mapping.
+    let table = unsafe { start.add(parts.table) };
+    // SAFETY: the table begins at a page, and is all of this and no more.
+    let journal = unsafe { Journal::new(preamble, notes, table, parts.table_bytes) };
+    // SAFETY: as for the first part.
+    let mut region = unsafe { Region::new(table, parts.table_bytes) };
+    let arrays =
+        Arrays::in_file(&limits.sizes(), &mut region, journal.clone()).ok_or_else(short)?;
+    let new = Box::leak(Box::new(Mapped {
+        preamble,
+        slots,
+        arrays,
+        journal,
+        limits,
+        size: parts.total,
+        device,
+        inode,
+        next: std::ptr::null_mut(),
+    }));
+    let mut first = MAPPED.load(Ordering::Acquire);
+    loop {
+        new.next = first;
+        match MAPPED.compare_exchange(first, new, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => return Ok(new),
+            Err(other) => first = other,
+        }
+    }
+}

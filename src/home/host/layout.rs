@@ -1,0 +1,190 @@
+//! What a file of the host home consists of: a preamble, slots for processes, the journal, and the table.
+
+use std::cell::UnsafeCell;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64};
+
+use super::journal::Note;
+use crate::home::arrays::Arrays;
+use crate::table::Limits;
+use crate::zeroed::{Zeroed, ZeroedArray};
+
+/// The first word of every file: `ternlea` and a version of the whole.
+pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"ternlea1");
+
+/// Grows whenever anything in the file is laid out differently.
+pub(super) const VERSION: u32 = 1;
+
+/// Processes that can use a file at the same time.
+pub(super) const SLOTS: usize = 1024;
+
+/// What must agree between the programs that share a file beside the version: the mutexes of the C library.
+pub(super) const fn abi() -> u32 {
+    let library = if cfg!(target_env = "musl") { 2 } else { 1 };
+    size_of::<libc::pthread_mutex_t>() as u32 | library << 16
+}
+
+/// The beginning of a file.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub(crate) struct Preamble {
+    pub magic: AtomicU64,
+    pub version: AtomicU32,
+    pub abi: AtomicU32,
+    /// Since which start of the machine: times in the table count from it.
+    pub boot: [AtomicU64; 2],
+    pub leases: AtomicU32,
+    pub tickets: AtomicU32,
+    pub resources: AtomicU32,
+    pub history: AtomicU32,
+    /// Not 0 once the file is complete.
+    pub ready: AtomicU32,
+    /// Not 0 once somebody has found that the table makes no sense.
+    pub corrupt: AtomicU32,
+    pub size: AtomicU64,
+    pub lock: Lock,
+}
+
+/// What changes with every command, on a line of its own.
+#[derive(Debug, Default)]
+#[repr(C, align(64))]
+pub(crate) struct Lock {
+    /// Who has the lock: see `lock.rs`.
+    pub word: AtomicU32,
+    /// How many processes want to know of every event.
+    pub listening: AtomicU32,
+    /// When the lock was taken.
+    pub since: AtomicU64,
+    pub journal_len: AtomicU64,
+    pub roll_backs: AtomicU64,
+    /// Processes that were found dead.
+    pub deaths: AtomicU64,
+    /// No slot from this one on was ever used.
+    pub slots: AtomicU32,
+}
+
+impl std::ops::Deref for Preamble {
+    type Target = Lock;
+    #[inline(always)]
+    fn deref(&self) -> &Lock {
+        &self.lock
+    }
+}
+
+/// A process that uses the file.
+#[derive(Debug, Default)]
+#[repr(C, align(128))]
+pub(crate) struct Slot {
+    /// Counts the processes that had this slot.
+    pub generation: AtomicU32,
+    /// One of [`slot_state`].
+    pub state: AtomicU32,
+    /// The process, as it sees itself; only to be shown.
+    pub process: AtomicU32,
+    /// Rung when its keeper should look.
+    pub bell: AtomicU32,
+    /// Not 0 while its keeper sleeps.
+    pub sleeps: AtomicU32,
+    /// Not 0 if somebody in it waits for tickets otherwise than by sleeping.
+    pub watches: AtomicU32,
+    /// Not 0 if somebody in it wants to know of every event.
+    pub listens: AtomicU32,
+    /// Until when its keeper sleeps.
+    pub until: AtomicU64,
+    pub since: AtomicU64,
+    pub life: Life,
+}
+
+pub(super) mod slot_state {
+    pub const FREE: u32 = 0;
+    /// A process with a keeper.
+    pub const PROCESS: u32 = 1;
+    /// Kept by whatever processes have inherited the descriptor.
+    pub const TREE: u32 = 2;
+}
+
+/// A robust mutex that the keeper of a process holds as long as it lives.
+#[repr(transparent)]
+pub(crate) struct Life(pub UnsafeCell<libc::pthread_mutex_t>);
+
+impl Default for Life {
+    fn default() -> Self {
+        Life(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER))
+    }
+}
+
+impl std::fmt::Debug for Life {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Life")
+    }
+}
+
+// SAFETY: a mutex is made to be shared.
+unsafe impl Sync for Life {}
+// SAFETY: it never moves: it lies in the file.
+unsafe impl Send for Life {}
+
+// SAFETY: atomic integers, and a mutex that is initialised anew before each use; zero is a value of both.
+unsafe impl Zeroed for Slot {}
+// SAFETY: atomic integers.
+unsafe impl Zeroed for Preamble {}
+// SAFETY: atomic integers.
+unsafe impl Zeroed for Note {}
+
+/// Changes that one command can make: many times what a claim or an end takes, for each lease and ticket; 64 MB at most.
+fn notes(limits: &Limits) -> usize {
+    (128 * (limits.leases as usize + limits.tickets as usize) + 4096).min(1 << 22)
+}
+
+/// How large a file is, and its parts.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parts {
+    pub notes: usize,
+    /// Where the table begins, and how long it is.
+    pub table: usize,
+    pub table_bytes: usize,
+    pub total: usize,
+}
+
+impl Parts {
+    pub fn of(limits: &Limits) -> Parts {
+        let notes = notes(limits);
+        let table = size_of::<Preamble>() + SLOTS * size_of::<Slot>() + notes * size_of::<Note>();
+        let table = table.next_multiple_of(PAGE);
+        let table_bytes = Arrays::bytes(&limits.sizes());
+        Parts { notes, table, table_bytes, total: (table + table_bytes).next_multiple_of(PAGE) }
+    }
+}
+
+const PAGE: usize = 4096;
+
+/// Shared memory from which arrays are cut, one after the other.
+pub(crate) struct Region {
+    next: NonNull<u8>,
+    left: usize,
+}
+
+impl Region {
+    /// # Safety
+    /// The memory must be shared memory that is used as atomics only, be aligned to 64, and stay for ever.
+    pub unsafe fn new(first: NonNull<u8>, bytes: usize) -> Self {
+        Region { next: first, left: bytes }
+    }
+
+    /// `None` if there is not enough left.
+    pub fn array<T: Zeroed>(&mut self, len: usize) -> Option<ZeroedArray<T>> {
+        const { assert!(align_of::<T>() <= 128) };
+        let bytes = array_bytes::<T>(len);
+        self.left = self.left.checked_sub(bytes)?;
+        let first = self.next.cast();
+        // SAFETY: the bytes were left, so that they belong to the region.
+        self.next = unsafe { self.next.add(bytes) };
+        // SAFETY: by the promise of `new`, and all arrays begin at a multiple of what the largest alignment needs.
+        Some(unsafe { ZeroedArray::in_shared(first, len) })
+    }
+}
+
+/// What an array takes of a region.
+pub(crate) const fn array_bytes<T>(len: usize) -> usize {
+    (len * size_of::<T>()).next_multiple_of(128)
+}

@@ -1,0 +1,301 @@
+//! The host home: one table for all processes of a machine, in a file that they map. There is nothing to start, and nothing to clean up.
+//!
+//! `docs/homes.md` says what users must know. Here: `place` finds the file, `file` opens it, `layout` says what is in it, `lock` guards the table,
+//! `journal` undoes what a dead process had begun, `liveness` tells who lives, `attach` lets a process in and out.
+#![allow(unsafe_code)]
+
+mod attach;
+mod file;
+mod futex;
+mod info;
+mod journal;
+mod layout;
+mod liveness;
+mod lock;
+mod place;
+mod tree;
+
+use std::fs::File;
+use std::io;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+pub use info::{HostInfo, Life as ProcessLife, LockInfo, ProcessInfo};
+pub(crate) use journal::Journal;
+pub(crate) use layout::{Region, array_bytes};
+pub(crate) use lock::Locked;
+pub(crate) use place::Place;
+pub use tree::Inherited;
+
+use file::Mapped;
+use futex::Sleep;
+use layout::{Slot, slot_state};
+use liveness::Attachment;
+
+use crate::table::{Memory, Time};
+
+/// What one process has of a file.
+#[derive(Debug)]
+pub(crate) struct Host {
+    place: Place,
+    file: &'static Mapped,
+    /// Asks whether others live. It has no lock of its own.
+    probe: File,
+    slot: usize,
+    /// What the lock says when this process has it.
+    word: u32,
+    attachment: &'static Attachment,
+    /// How often the process had been forked when it came.
+    forks: u32,
+    detached: AtomicBool,
+    /// Threads of this process that sleep until a ticket is decided.
+    sleepers: AtomicU32,
+    /// The word of the lock whose owner was found not to go on.
+    stuck: AtomicU32,
+}
+
+/// Why a file could not be opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Refused {
+    pub problem: &'static str,
+    pub os_errno: i32,
+}
+
+impl Refused {
+    fn words(problem: &'static str) -> Self {
+        Refused { problem, os_errno: 0 }
+    }
+
+    fn system(problem: &'static str, error: &io::Error) -> Self {
+        Refused { problem, os_errno: error.raw_os_error().unwrap_or(0) }
+    }
+
+    pub fn no_memory() -> Self {
+        Refused {
+            problem: "the system does not give so much memory; choose smaller limits",
+            os_errno: libc::ENOMEM,
+        }
+    }
+
+    pub fn corrupt() -> Self {
+        Refused {
+            problem: "its file is damaged; stop the processes that use it and delete it",
+            os_errno: libc::EBADMSG,
+        }
+    }
+}
+
+impl Host {
+    /// The number under which the table knows this process.
+    #[inline(always)]
+    pub fn owner(&self) -> u16 {
+        owner_of(self.slot)
+    }
+
+    fn own_slot(&self) -> &Slot {
+        &self.file.slots[self.slot]
+    }
+
+    /// All slots that were ever used, with their numbers.
+    fn used_slots(&self) -> impl Iterator<Item = (usize, &'static Slot)> + use<> {
+        let count = self.file.preamble.slots.load(Ordering::Acquire) as usize;
+        self.file.slots.iter().take(count).enumerate()
+    }
+
+    pub fn journal(&self) -> &Journal {
+        &self.file.journal
+    }
+
+    /// Was this process forked since it came? Then it must not touch anything.
+    #[inline(always)]
+    pub fn is_forked(&self) -> bool {
+        self.forks != liveness::forks()
+    }
+
+    #[inline(always)]
+    pub fn is_detached(&self) -> bool {
+        self.detached.load(Ordering::Acquire)
+    }
+
+    /// Has somebody found that the table makes no sense?
+    #[inline(always)]
+    pub fn is_corrupt(&self) -> bool {
+        self.file.preamble.corrupt.load(Ordering::Acquire) != 0
+    }
+
+    pub fn mark_corrupt(&self) {
+        self.file.preamble.corrupt.store(1, Ordering::Release);
+    }
+
+    /// Is the file still the one that others find?
+    pub fn is_in_place(&self) -> bool {
+        file::is_in_place(&self.place, self.file)
+    }
+
+    /// Who has the lock notes since when.
+    #[inline(always)]
+    pub fn note_time(&self, now: Time) {
+        self.file.preamble.since.store(now, Ordering::Relaxed);
+    }
+
+    /// What `read` finds without the lock, if no command that may be undone was being carried out.
+    #[inline(always)]
+    pub fn settled<T>(&self, read: impl FnOnce() -> T) -> Result<T, Unsettled<T>> {
+        let before = self.file.preamble.roll_backs.load(Ordering::Acquire);
+        let found = read();
+        let undone = self.file.preamble.roll_backs.load(Ordering::Acquire) != before;
+        match !undone && self.journal().is_empty() {
+            true => Ok(found),
+            false => Err(Unsettled { found, undone }),
+        }
+    }
+
+    /// Sleeps until the ticket in this place is decided, or for so long.
+    pub fn sleep_on_ticket(&self, place: usize, time: Duration) {
+        if let Some(ticket) = self.file.arrays.tickets().get(place) {
+            futex::wait(Sleep::on_lower_half(&ticket.result, 0), time);
+        }
+    }
+
+    /// Wakes the threads, in whatever process, that sleep until the ticket in this place is decided.
+    pub fn wake_ticket(&self, place: usize) {
+        if let Some(ticket) = self.file.arrays.tickets().get(place) {
+            futex::wake_lower_half(&ticket.result);
+        }
+    }
+
+    pub fn has_sleepers(&self) -> bool {
+        self.sleepers.load(Ordering::SeqCst) != 0
+    }
+
+    /// The keeper of this process cares for what others do: rung for tickets with wakers, for events if somebody listens.
+    pub fn listen(&self, listens: bool, watches: bool) {
+        let slot = self.own_slot();
+        slot.watches.store(watches as u32, Ordering::Release);
+        if slot.listens.swap(listens as u32, Ordering::AcqRel) != listens as u32 {
+            let count = &self.file.preamble.listening;
+            match listens {
+                true => count.fetch_add(1, Ordering::AcqRel),
+                false => count.fetch_sub(1, Ordering::AcqRel),
+            };
+        }
+    }
+
+    /// A ticket of another process was decided: if somebody there waits for it otherwise than by sleeping, its keeper must know.
+    pub fn tell_owner(&self, owner: u16) {
+        let slot = (owner as usize).checked_sub(1).and_then(|slot| self.file.slots.get(slot));
+        if let Some(slot) = slot.filter(|slot| slot.watches.load(Ordering::Acquire) != 0) {
+            ring(slot);
+        }
+    }
+
+    /// Rings for those who have to get up for it: there were events, or something is due earlier than they think.
+    pub fn tell_others(&self, events: bool, next_due: Time) {
+        let listened_to = events && self.file.preamble.listening.load(Ordering::Acquire) != 0;
+        for (index, slot) in self.used_slots() {
+            let wants = listened_to && slot.listens.load(Ordering::Acquire) != 0;
+            if index != self.slot && (wants || next_due < slot.until.load(Ordering::Acquire)) {
+                ring(slot);
+            }
+        }
+    }
+
+    /// Does anybody in another process want to know of events?
+    #[inline(always)]
+    pub fn is_listened_to(&self) -> bool {
+        self.file.preamble.listening.load(Ordering::Relaxed) != 0
+    }
+
+    /// The keeper of this process is to look.
+    pub fn ring_own(&self) {
+        ring(self.own_slot());
+    }
+
+    /// What the bell shows; to be read before looking for what it may have been rung for.
+    pub fn bell(&self) -> u32 {
+        self.own_slot().bell.load(Ordering::SeqCst)
+    }
+
+    /// Sleeps until the bell shows something else than this, or a process has begun to die if that matters, or for so long.
+    pub fn sleep(&self, bell: u32, until: Time, cares: bool, time: Duration) {
+        let own = self.own_slot();
+        let mut sleeps = vec![Sleep::on(&own.bell, bell)];
+        if cares {
+            let others = self.used_slots().filter(|(index, slot)| {
+                *index != self.slot && slot.state.load(Ordering::Acquire) == slot_state::PROCESS
+            });
+            sleeps.extend(others.filter_map(|(_, slot)| slot.life.watched()));
+        }
+        own.until.store(if cares { until } else { 0 }, Ordering::SeqCst);
+        own.sleeps.store(1, Ordering::SeqCst);
+        futex::wait_any(&sleeps, time);
+        own.sleeps.store(0, Ordering::SeqCst);
+        own.until.store(0, Ordering::SeqCst);
+    }
+
+    /// Slots of which the processes may be gone, as far as memory tells.
+    fn suspicious(&self) -> impl Iterator<Item = (usize, u32)> {
+        self.used_slots().filter_map(|(index, slot)| {
+            let state = slot.state.load(Ordering::Acquire);
+            let alive =
+                state == slot_state::FREE || state == slot_state::PROCESS && slot.life.goes_on();
+            (index != self.slot && !alive).then_some((index, state))
+        })
+    }
+
+    pub fn anybody_suspicious(&self) -> bool {
+        self.suspicious().next().is_some()
+    }
+
+    /// The slots of processes that are gone and have not been reaped. Only with the lock.
+    pub fn find_dead(&self) -> Vec<usize> {
+        let slots = self.suspicious().map(|(index, _)| index);
+        slots.filter(|&index| !self.is_taken(index)).collect()
+    }
+
+    /// Is a process dying? Are there trees, of whose end nobody tells?
+    pub fn anybody_goes(&self) -> (bool, bool) {
+        self.suspicious().fold((false, false), |(dying, trees), (_, state)| {
+            (dying || state == slot_state::PROCESS, trees || state == slot_state::TREE)
+        })
+    }
+
+    /// A thread sleeps on a ticket while this lives: the keeper must care.
+    pub fn sleeper(&self) -> Sleeper<'_> {
+        self.sleepers.fetch_add(1, Ordering::SeqCst);
+        if self.own_slot().until.load(Ordering::SeqCst) == 0 {
+            self.ring_own();
+        }
+        Sleeper(self)
+    }
+}
+
+/// See [`Host::sleeper`].
+pub(crate) struct Sleeper<'a>(&'a Host);
+
+impl Drop for Sleeper<'_> {
+    fn drop(&mut self) {
+        self.0.sleepers.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// What was read may be undone, or was.
+pub(crate) struct Unsettled<T> {
+    pub found: T,
+    /// Something was undone meanwhile.
+    pub undone: bool,
+}
+
+/// The number under which the table knows the process in a slot.
+pub(crate) fn owner_of(slot: usize) -> u16 {
+    slot as u16 + 1
+}
+
+/// **Why a ring is never missed.** Whoever is rung for says that it sleeps before the kernel compares the bell with what it had seen; whoever rings
+/// changes the bell before it looks whether somebody sleeps. All four are in one order: if the ringer saw nobody asleep, the kernel sees the change.
+fn ring(slot: &Slot) {
+    slot.bell.fetch_add(1, Ordering::SeqCst);
+    if slot.sleeps.load(Ordering::SeqCst) != 0 {
+        futex::wake_one(&slot.bell);
+    }
+}

@@ -1,0 +1,63 @@
+//! Leases that live as long as any process of a tree.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::atomic::Ordering;
+
+use super::attach::take_slot;
+use super::layout::slot_state;
+use super::{Host, file, owner_of};
+use crate::table::{Error, LeaseId, Time};
+
+/// A lease that is held as long as any process has this descriptor open: this one, or those that have inherited it. Closing the descriptor, or dropping this, gives up
+/// this process's part in it.
+#[derive(Debug)]
+pub struct Inherited {
+    lease: LeaseId,
+    descriptor: OwnedFd,
+}
+
+impl Inherited {
+    pub(crate) fn new(lease: LeaseId, descriptor: OwnedFd) -> Self {
+        Inherited { lease, descriptor }
+    }
+
+    /// The lease.
+    pub fn lease(&self) -> LeaseId {
+        self.lease
+    }
+}
+
+impl AsFd for Inherited {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+impl Host {
+    /// A slot that is kept by whoever has the descriptor, which programs that this process starts inherit.
+    pub fn new_tree(&self) -> Result<(OwnedFd, usize), Error> {
+        let refused = |error: std::io::Error| Error::System(error.raw_os_error().unwrap_or(0));
+        let descriptor = file::reopen(&self.place, self.file).map_err(refused)?;
+        let slot = take_slot(&descriptor, self.file).map_err(|why| Error::System(why.os_errno))?;
+        self.file.slots[slot].generation.fetch_add(1, Ordering::AcqRel);
+        // SAFETY: the descriptor is open.
+        unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_SETFD, 0) };
+        Ok((descriptor.into(), slot))
+    }
+
+    /// Whoever had the slot before is reaped. Only with the lock.
+    pub fn settle_tree(&self, slot: usize, now: Time) -> u16 {
+        self.settle_into(slot, slot_state::TREE, now);
+        owner_of(slot)
+    }
+
+    /// The owner that stands for the process with this number, as it sees itself.
+    pub fn owner_with(&self, process: u32) -> Option<u16> {
+        let mut found = self.used_slots().filter(|(index, slot)| {
+            slot.state.load(Ordering::Acquire) == slot_state::PROCESS
+                && slot.process.load(Ordering::Relaxed) == process
+                && self.is_taken(*index)
+        });
+        found.next().map(|(index, _)| owner_of(index))
+    }
+}
