@@ -188,6 +188,7 @@ fn assemble<'a>(
         preempt: has(TERN_CLAIM_PREEMPT),
         grace: length(claim.notice),
         parent: (claim.parent != 0).then_some(LeaseId(claim.parent)),
+        owner: 0,
     })
 }
 

@@ -54,6 +54,10 @@ pub enum tern_event_kind_t {
     TERN_EVENT_REFUSED = 6,
     /// The health of a resource changed.
     TERN_EVENT_HEALTH = 7,
+    /// A process that shared the table was found dead, and what it had was given back.
+    TERN_EVENT_DIED = 8,
+    /// A process died in the middle of a change, which was undone.
+    TERN_EVENT_ROLLED_BACK = 9,
 }
 
 use tern_event_kind_t::*;
@@ -88,9 +92,13 @@ pub struct tern_event_t {
     pub reserved: [u8; 7],
     /// TERN_EVENT_HEALTH: the name of the resource; otherwise empty.
     pub resource: [c_char; 256],
+    /// TERN_EVENT_DIED, TERN_EVENT_ROLLED_BACK: the process, by the number that it had for itself; otherwise 0.
+    pub process: u32,
+    /// Zero.
+    pub reserved2: u32,
 }
 
-// SAFETY: integers only; 8 times 8, 2 times 4, 8 times 1 and 256 bytes have no padding.
+// SAFETY: integers only; 8 times 8, 2 times 4, 8 times 1, 256 bytes and 2 times 4 have no padding.
 unsafe impl Plain for tern_event_t {}
 
 type Reader = Mutex<EventReader>;
@@ -127,6 +135,8 @@ fn convert(event: &Event, missed: u64) -> tern_event_t {
         health: 0,
         reserved: [0; 7],
         resource: [0; 256],
+        process: 0,
+        reserved2: 0,
     };
     let code = |reason: &Reason| reason::code(Some(*reason));
     match &event.what {
@@ -166,6 +176,14 @@ fn convert(event: &Event, missed: u64) -> tern_event_t {
             out.kind = TERN_EVENT_HEALTH as i32;
             out.health = *health as tern_trit_t;
             out.resource = inline_name(resource);
+        }
+        What::Died { process, .. } => {
+            out.kind = TERN_EVENT_DIED as i32;
+            out.process = *process;
+        }
+        What::RolledBack { process } => {
+            out.kind = TERN_EVENT_ROLLED_BACK as i32;
+            out.process = *process;
         }
     }
     out

@@ -60,6 +60,8 @@ pub enum tern_status_t {
     TERN_ERR_CORRUPT = -14,
     /// The table has no room left. Open it with larger limits.
     TERN_ERR_FULL = -15,
+    /// A process that has the lock of a shared table does not go on. Continue or end it.
+    TERN_ERR_STUCK = -16,
 
     /// A name is empty.
     TERN_ERR_EMPTY_NAME = -20,
@@ -95,12 +97,14 @@ pub enum tern_status_t {
     TERN_ERR_IN_USE = -35,
     /// The holder has declared no such want.
     TERN_ERR_UNKNOWN_WANT = -36,
+    /// No process of that number uses the table.
+    TERN_ERR_UNKNOWN_PROCESS = -37,
 }
 
 use tern_status_t::*;
 
 /// All of them, with their names.
-const NAMES: [(tern_status_t, &std::ffi::CStr); 40] = [
+const NAMES: [(tern_status_t, &std::ffi::CStr); 42] = [
     (TERN_OK, c"TERN_OK"),
     (TERN_BUSY, c"TERN_BUSY"),
     (TERN_TIMEOUT, c"TERN_TIMEOUT"),
@@ -124,6 +128,7 @@ const NAMES: [(tern_status_t, &std::ffi::CStr); 40] = [
     (TERN_ERR_SYSTEM, c"TERN_ERR_SYSTEM"),
     (TERN_ERR_CORRUPT, c"TERN_ERR_CORRUPT"),
     (TERN_ERR_FULL, c"TERN_ERR_FULL"),
+    (TERN_ERR_STUCK, c"TERN_ERR_STUCK"),
     (TERN_ERR_EMPTY_NAME, c"TERN_ERR_EMPTY_NAME"),
     (TERN_ERR_NAME_TOO_LONG, c"TERN_ERR_NAME_TOO_LONG"),
     (TERN_ERR_ZERO_TTL, c"TERN_ERR_ZERO_TTL"),
@@ -141,6 +146,7 @@ const NAMES: [(tern_status_t, &std::ffi::CStr); 40] = [
     (TERN_ERR_TOO_DEEP, c"TERN_ERR_TOO_DEEP"),
     (TERN_ERR_IN_USE, c"TERN_ERR_IN_USE"),
     (TERN_ERR_UNKNOWN_WANT, c"TERN_ERR_UNKNOWN_WANT"),
+    (TERN_ERR_UNKNOWN_PROCESS, c"TERN_ERR_UNKNOWN_PROCESS"),
 ];
 
 /// The name of a status, such as "TERN_ERR_NULL"; "TERN_STATUS_UNKNOWN" for a number that is none.
@@ -177,6 +183,10 @@ pub(super) fn status_of(error: &Error) -> tern_status_t {
         Error::Refused(_) => TERN_REFUSED,
         Error::System(_) => TERN_ERR_SYSTEM,
         Error::Closed => TERN_ERR_CLOSED,
+        Error::Forked => TERN_ERR_FORKED,
+        Error::Stuck(_) => TERN_ERR_STUCK,
+        Error::UnknownProcess => TERN_ERR_UNKNOWN_PROCESS,
+        Error::NotShared => TERN_ERR_UNSUPPORTED,
         // The boundary gives times in the manager's own unit, at least one resource, and no islands: these cannot come from a caller.
         Error::Corrupt
         | Error::TimeBackwards

@@ -13,6 +13,7 @@ mod guard;
 pub(crate) mod host;
 mod keeper;
 pub mod process;
+pub(crate) mod refused;
 #[cfg(target_os = "linux")]
 mod shared;
 #[cfg(target_os = "linux")]

@@ -4,7 +4,8 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::guard::Guard;
-use super::host::{Host, HostInfo, Inherited, Locked, Place, Refused, owner_of};
+use super::host::{Host, HostInfo, Inherited, Locked, Place, owner_of};
+use super::refused::{Cause, Refused};
 use super::wake::Woken;
 use super::{Clock, Home, State, thread};
 use crate::table::{
@@ -51,11 +52,7 @@ impl Home {
         let state = self.lock();
         if state.host.is_none() {
             let corrupt = host.is_corrupt() || host.is_detached();
-            return Err(if corrupt {
-                Refused::corrupt()
-            } else {
-                Refused { problem: stuck, os_errno: libc::EBUSY }
-            });
+            return Err(if corrupt { Refused::corrupt() } else { Refused::stuck(stuck) });
         }
         if state.table.verify().is_err() {
             state.table.mark_corrupt();
@@ -70,7 +67,7 @@ impl Home {
         drop(state);
         self.start_shared_keeper().map_err(|error| Refused {
             problem: "the system does not start the thread that it needs",
-            os_errno: error.raw_os_error().unwrap_or(libc::EAGAIN),
+            cause: Cause::System(error.raw_os_error().unwrap_or(libc::EAGAIN)),
         })
     }
 

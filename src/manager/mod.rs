@@ -16,7 +16,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use crate::home::clock::Span;
 #[cfg(target_os = "linux")]
-use crate::home::host::{Place, Refused};
+use crate::home::host::Place;
+use crate::home::refused::Refused;
 pub use claim::{ClaimBuilder, Claiming};
 pub(crate) use device::{State, WeakManager};
 pub use events::EventReader;
@@ -123,8 +124,7 @@ impl LeaseManager {
     pub fn open_with(url: &str, options: Options) -> Result<Self, OpenError> {
         match options::home_of(url)? {
             Where::Process => {
-                let problem = "the system does not give so much memory; choose smaller limits";
-                Self::try_with(options).ok_or_else(|| OpenError::new(url, problem, libc::ENOMEM))
+                Self::try_with(options).ok_or_else(|| OpenError::new(url, Refused::no_memory()))
             }
             #[cfg(target_os = "linux")]
             Where::Host(rest) => Self::open_host(url, rest, options),
@@ -135,12 +135,11 @@ impl LeaseManager {
     fn open_host(url: &str, rest: &str, options: Options) -> Result<Self, OpenError> {
         if options.time != TimeKind::Real {
             let problem = "processes share real time; ticks are counted by one process alone";
-            return Err(OpenError::new(url, problem, 0));
+            return Err(OpenError::new(url, Refused::words(problem)));
         }
         let settings = options.settings(Options::SHARED_LIMITS);
         let home = Place::find(rest).and_then(|place| Home::open_host(place, settings));
-        let refused = |why: Refused| OpenError::new(url, why.problem, why.os_errno);
-        Ok(Self::in_home(home.map_err(refused)?, options))
+        Ok(Self::in_home(home.map_err(|why| OpenError::new(url, why))?, options))
     }
 
     /// A table of its own in this process, made to measure. Ends the program if the system does not give the memory, as collections

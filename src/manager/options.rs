@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::home::refused::{Cause, Refused};
 use crate::table::{DeadlockPolicy, Limits, Settings};
 
 /// By which clock a manager goes.
@@ -83,24 +84,40 @@ impl Options {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenError {
     url: String,
-    problem: &'static str,
-    os_errno: i32,
+    why: Refused,
 }
 
 impl OpenError {
-    pub(super) fn new(url: &str, problem: &'static str, os_errno: i32) -> Self {
-        OpenError { url: url.to_owned(), problem, os_errno }
+    pub(super) fn new(url: &str, why: Refused) -> Self {
+        OpenError { url: url.to_owned(), why }
     }
 
     /// What the operating system said, if it refused; otherwise 0.
     pub fn os_errno(&self) -> i32 {
-        self.os_errno
+        match self.why.cause {
+            Cause::System(number) => number,
+            _ => 0,
+        }
+    }
+
+    /// Does the file make no sense?
+    pub fn is_corrupt(&self) -> bool {
+        self.why.cause == Cause::Corrupt
+    }
+
+    /// Does a process that uses the file not go on?
+    pub fn is_stuck(&self) -> bool {
+        self.why.cause == Cause::Stuck
     }
 }
 
 impl fmt::Display for OpenError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot open {:?}: {}", self.url, self.problem)
+        write!(f, "cannot open {:?}: {}", self.url, self.why.problem)?;
+        match self.why.cause {
+            Cause::System(number) => write!(f, " ({})", std::io::Error::from_raw_os_error(number)),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -118,7 +135,7 @@ pub(super) enum Where<'a> {
 }
 
 pub(super) fn home_of(url: &str) -> Result<Where<'_>, OpenError> {
-    let fail = |problem| Err(OpenError::new(url, problem, 0));
+    let fail = |problem| Err(OpenError::new(url, Refused::words(problem)));
     match url.split_once(':') {
         Some(("process", "")) => Ok(Where::Process),
         Some(("process", _)) => fail("`process:` takes nothing after the colon"),

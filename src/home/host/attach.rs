@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use super::file::{self, Mapped};
 use super::layout::{SLOTS, slot_state};
 use super::liveness::{self, Attachment, byte_of, try_lock_byte};
-use super::{Host, Refused, ring};
+use super::{Host, ring};
 use super::{lock, place::Place};
+use crate::home::refused::Refused;
 use crate::table::{Limits, Settings, Time};
 
 impl Host {

@@ -8,12 +8,12 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::{Duration, Instant};
 
-use super::Refused;
 use super::journal::Journal;
 use super::layout::{MAGIC, Parts, Preamble, Region, SLOTS, Slot, VERSION, abi};
 use super::liveness::{self, OPENING};
 use super::place::Place;
 use crate::home::arrays::Arrays;
+use crate::home::refused::Refused;
 use crate::table::{Limits, Settings, Table};
 use crate::zeroed::ZeroedArray;
 
@@ -149,7 +149,7 @@ fn lock_for_opening(file: &File) -> Result<(), Refused> {
             Ok(true) => return Ok(()),
             Ok(false) if begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(1)),
             Ok(false) => {
-                return Err(Refused::words(
+                return Err(Refused::stuck(
                     "another process has begun to open it and does not go on",
                 ));
             }

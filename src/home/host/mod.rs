@@ -16,7 +16,6 @@ mod place;
 mod tree;
 
 use std::fs::File;
-use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -52,37 +51,6 @@ pub(crate) struct Host {
     sleepers: AtomicU32,
     /// The word of the lock whose owner was found not to go on.
     stuck: AtomicU32,
-}
-
-/// Why a file could not be opened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Refused {
-    pub problem: &'static str,
-    pub os_errno: i32,
-}
-
-impl Refused {
-    fn words(problem: &'static str) -> Self {
-        Refused { problem, os_errno: 0 }
-    }
-
-    fn system(problem: &'static str, error: &io::Error) -> Self {
-        Refused { problem, os_errno: error.raw_os_error().unwrap_or(0) }
-    }
-
-    pub fn no_memory() -> Self {
-        Refused {
-            problem: "the system does not give so much memory; choose smaller limits",
-            os_errno: libc::ENOMEM,
-        }
-    }
-
-    pub fn corrupt() -> Self {
-        Refused {
-            problem: "its file is damaged; stop the processes that use it and delete it",
-            os_errno: libc::EBADMSG,
-        }
-    }
 }
 
 impl Host {

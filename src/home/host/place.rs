@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use super::Refused;
+use crate::home::refused::Refused;
 
 /// Where several users share pools, once somebody has made it for them (`docs/homes.md`).
 const SHARED: &str = "/run/ternlease";

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use super::attach::take_slot;
 use super::layout::slot_state;
 use super::{Host, file, owner_of};
+use crate::home::refused::Cause;
 use crate::table::{Error, LeaseId, Time};
 
 /// A lease that is held as long as any process has this descriptor open: this one, or those that have inherited it. Closing the descriptor, or dropping this, gives up
@@ -38,7 +39,10 @@ impl Host {
     pub fn new_tree(&self) -> Result<(OwnedFd, usize), Error> {
         let refused = |error: std::io::Error| Error::System(error.raw_os_error().unwrap_or(0));
         let descriptor = file::reopen(&self.place, self.file).map_err(refused)?;
-        let slot = take_slot(&descriptor, self.file).map_err(|why| Error::System(why.os_errno))?;
+        let slot = take_slot(&descriptor, self.file).map_err(|why| match why.cause {
+            Cause::System(number) => Error::System(number),
+            _ => Error::System(libc::EMFILE),
+        })?;
         self.file.slots[slot].generation.fetch_add(1, Ordering::AcqRel);
         // SAFETY: the descriptor is open.
         unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_SETFD, 0) };
