@@ -31,29 +31,41 @@ impl<M: Memory> Table<M> {
         }
         self.enter(now)?;
         let mut reaped = Reaped::default();
-        // Claims first: none of them is to be served with what the leases free.
+        let mut list = self.scratch.reaped.take();
+        // Claims first, in order: none of them is to be served with what the leases free.
+        list.clear();
+        list.extend(self.queue().filter(|&ticket| self.owner_of_ticket(ticket) == owner));
+        for &ticket in &list {
+            self.refuse(ticket, now, Reason::Cancelled);
+            reaped.tickets += 1;
+        }
         for ticket in 1..=self.last_ticket_record() {
             let record = self.ticket_record(ticket);
-            if record.id.get() == 0 || owner_in(record.flags.get()) != owner {
-                continue;
-            }
-            if record.result.get() == 0 {
-                self.refuse(ticket, now, Reason::Cancelled);
-                reaped.tickets += 1;
-            }
-            self.nobody_asks(ticket);
-        }
-        for lease in 1..=self.last_lease_record() {
-            let record = self.lease_record(lease);
-            let held = record.slot.id.get() != 0 && Word(record.slot.word.get()).held();
-            // Its children end with it, and may be its own too.
-            if held && owner_in(record.flags.get()) == owner {
-                self.end_lease(lease, now, reason);
-                reaped.leases += 1;
+            if record.id.get() != 0 && self.owner_of_ticket(ticket) == owner {
+                self.nobody_asks(ticket);
             }
         }
+        // Then the leases, the oldest first.
+        let held = |index: u32| {
+            let slot = &self.lease_record(index).slot;
+            slot.id.get() != 0 && Word(slot.word.get()).held()
+        };
+        let owns = |index: u32| owner_in(self.lease_record(index).flags.get()) == owner;
+        list.clear();
+        list.extend((1..=self.last_lease_record()).filter(|&lease| held(lease) && owns(lease)));
+        list.sort_unstable_by_key(|&lease| self.lease_record(lease).slot.id.get());
+        // Some end with their parents.
+        for &lease in list.iter().filter(|&&lease| held(lease)) {
+            self.end_lease(lease, now, reason);
+            reaped.leases += 1;
+        }
+        self.scratch.reaped.replace(list);
         self.settle(now);
         self.leave(reaped)
+    }
+
+    fn owner_of_ticket(&self, ticket: u32) -> u16 {
+        owner_in(self.ticket_record(ticket).flags.get())
     }
 
     /// A held lease is for another owner from now on.
@@ -67,7 +79,7 @@ impl<M: Memory> Table<M> {
 
     /// For which owner the ticket in this place ([`Self::place_of`]) is.
     pub fn owner_of_place(&self, place: usize) -> u16 {
-        owner_in(self.ticket_record(place as u32).flags.get())
+        self.owner_of_ticket(place as u32)
     }
 
     /// Tells the places of all tickets that are decided, and of which nobody is known to have been told.

@@ -128,6 +128,7 @@ pub(crate) struct Scratch {
     pub removed: Stack,
     pub gone: Stack,
     pub finished: Stack,
+    pub reaped: Stack,
     /// Tickets decided since the home last asked.
     pub decided: Stack,
     pub any_decided: Cell<bool>,
@@ -151,6 +152,7 @@ impl Scratch {
             removed: Stack::with_capacity(sizes.leases)?,
             gone: Stack::with_capacity(sizes.leases)?,
             finished: Stack::with_capacity(sizes.holders)?,
+            reaped: Stack::with_capacity(sizes.leases.max(sizes.tickets))?,
             decided: Stack::with_capacity(sizes.tickets)?,
             any_decided: Cell::new(false),
         })

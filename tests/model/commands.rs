@@ -2,8 +2,8 @@
 //! acts, and does what follows.
 
 use ternlease::table::{
-    Cancelled, Deadlock, Error, FOREVER, Health, LeaseId, MAX_DEPTH, MAX_NAME, Outcome, Reason,
-    Revoked, Take, TicketId, TicketState, Time, Traits, What,
+    Cancelled, Deadlock, Error, FOREVER, Health, LeaseId, MAX_DEPTH, MAX_NAME, Outcome, Reaped,
+    Reason, ReasonClass, Revoked, Take, TicketId, TicketState, Time, Traits, What,
 };
 
 use super::line::after;
@@ -228,6 +228,7 @@ impl Model {
             ticket.age = self.arrivals;
             return Ok(Outcome::Granted(LeaseId(self.grant(ticket, None))));
         }
+        self.ticket_owners.insert(id, ask.owner);
         self.waiting.insert(id, ticket);
         // The credit is for the holder's next ticket: what is granted at once does not use it up.
         if self.credits.remove(&ask.holder).is_some() {
@@ -305,6 +306,45 @@ impl Model {
                 model.refuse(id, now, Reason::Cancelled);
                 Ok(Cancelled::Left)
             }
+        })
+    }
+
+    /// Its claims leave the line in order, then its leases end, the oldest first.
+    pub fn reap(&mut self, now: Time, owner: u16, reason: Reason) -> Result<Reaped, Error> {
+        if reason.class() != ReasonClass::Ended {
+            return Err(Error::NotARevocation(reason));
+        }
+        self.command(now, |model| {
+            let mut reaped = Reaped::default();
+            let owned =
+                |ticket: &u64| model.waiting.get(ticket).is_some_and(|of| of.ask.owner == owner);
+            let tickets: Vec<u64> = model.line_before.iter().copied().filter(owned).collect();
+            for ticket in tickets {
+                model.note("claim of a dead owner");
+                model.refuse(ticket, now, Reason::Cancelled);
+                reaped.tickets += 1;
+            }
+            let gone = model.ticket_owners.iter().filter(|(_, of)| **of == owner);
+            let gone: Vec<u64> = gone.map(|(ticket, _)| *ticket).collect();
+            model.collected.extend(gone);
+            let leases = model.held.values().filter(|lease| lease.ask.owner == owner);
+            let leases: Vec<u64> = leases.map(|lease| lease.id).collect();
+            for lease in leases {
+                if model.held.contains_key(&lease) {
+                    model.note("lease of a dead owner");
+                    model.end_lease(lease, now, reason, None);
+                    reaped.leases += 1;
+                }
+            }
+            Ok(reaped)
+        })
+    }
+
+    pub fn give_to(&mut self, now: Time, id: u64, owner: u16) -> Result<(), Error> {
+        self.command(now, |model| {
+            model.check_held(id)?;
+            model.held.get_mut(&id).expect("just checked").ask.owner = owner;
+            Ok(())
         })
     }
 

@@ -147,6 +147,13 @@ impl World {
             0..66 => Command::Release { lease: self.a_lease(rng, model) },
             66..74 => self.renew(rng, model),
             74..80 => self.revoke(rng, model),
+            80..82 if rng.percent(10) => Command::Reap {
+                owner: rng.below(4) as u16,
+                reason: *rng.pick(&[Reason::HolderDied, Reason::Released, Reason::Operator]),
+            },
+            80..82 if rng.percent(10) => {
+                Command::GiveTo { lease: self.a_lease(rng, model), owner: rng.below(4) as u16 }
+            }
             80..82 => Command::End {
                 lease: self.a_lease(rng, model),
                 reason: *rng.pick(&[Reason::HolderDied, Reason::EngineLost, Reason::TimedOut]),
@@ -281,6 +288,7 @@ impl World {
             preempt: rng.percent(30),
             grace: self.notice(rng),
             parent,
+            owner: rng.below(4) as u16,
         }
     }
 

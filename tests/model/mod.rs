@@ -39,6 +39,7 @@ pub struct Ask {
     pub preempt: bool,
     pub grace: Time,
     pub parent: Option<u64>,
+    pub owner: u16,
 }
 
 /// A size and a health. What is taken is never stored, always added up.
@@ -153,6 +154,8 @@ pub struct Model {
     decided: BTreeMap<u64, TicketState>,
     /// Granted tickets whose lease somebody was told of.
     collected: BTreeSet<u64>,
+    /// For whom the tickets were that stood in line.
+    ticket_owners: BTreeMap<u64, u16>,
     /// The waiting tickets as they stood in line when priorities were last brought up to date.
     line_before: Vec<u64>,
     /// Oldest first.
@@ -182,6 +185,7 @@ impl Model {
             waiting: BTreeMap::new(),
             decided: BTreeMap::new(),
             collected: BTreeSet::new(),
+            ticket_owners: BTreeMap::new(),
             line_before: Vec::new(),
             wants: Vec::new(),
             credits: BTreeMap::new(),
@@ -258,6 +262,7 @@ impl Model {
             preemptible: lease.ask.preemptible,
             shared: lease.ask.take == Take::Shared,
             parent: lease.ask.parent.map(LeaseId),
+            owner: lease.ask.owner,
         })
     }
 
@@ -282,6 +287,7 @@ impl Model {
                 priority: effective[&ticket.id],
                 queued_at: ticket.arrived,
                 place: 1 + before.count() as u32,
+                owner: ticket.ask.owner,
             }
         };
         line.iter().enumerate().map(info).collect()

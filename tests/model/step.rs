@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use ternlease::home::process::{Arrays, new_table};
 use ternlease::table::{
-    Cancelled, Candidates, Claim, Deadlock, Error, Health, LeaseId, Outcome, Reason, ResourceId,
-    Revoked, Settings, Table, TicketId, Time, Traits,
+    Cancelled, Candidates, Claim, Deadlock, Error, Health, LeaseId, Outcome, Reaped, Reason,
+    ResourceId, Revoked, Settings, Table, TicketId, Time, Traits,
 };
 
 use super::{Ask, Model};
@@ -25,6 +25,8 @@ pub enum Command {
     End { lease: u64, reason: Reason },
     Revoke { lease: u64, reason: Reason, by: String, notice: Time },
     Cancel { ticket: u64 },
+    Reap { owner: u16, reason: Reason },
+    GiveTo { lease: u64, owner: u16 },
     Advance,
     Want { holder: String, resource: String },
     Unwant { holder: String, resource: String },
@@ -45,6 +47,7 @@ pub enum Answer {
     End(Time),
     Revoked(Revoked),
     Cancelled(Cancelled),
+    Reaped(Reaped),
     Deadlocks(Vec<Deadlock>),
 }
 
@@ -59,6 +62,7 @@ impl Step {
             Command::Renew { lease, .. }
             | Command::Release { lease }
             | Command::End { lease, .. }
+            | Command::GiveTo { lease, .. }
             | Command::Revoke { lease, .. }
             | Command::Claim { ask: Ask { parent: Some(lease), .. }, .. }
                 if *lease > leases =>
@@ -105,6 +109,10 @@ pub fn run_on_model(model: &mut Model, ids: &Ids, step: &Step) -> Result<Answer,
             model.revoke(now, *lease, *reason, by, *notice).map(Answer::Revoked)
         }
         Command::Cancel { ticket } => model.cancel(now, *ticket).map(Answer::Cancelled),
+        Command::Reap { owner, reason } => model.reap(now, *owner, *reason).map(Answer::Reaped),
+        Command::GiveTo { lease, owner } => {
+            model.give_to(now, *lease, *owner).map(|()| Answer::Done)
+        }
         Command::Advance => model.advance(now).map(|()| Answer::Done),
         Command::Want { holder, resource } => {
             model.want(now, holder, resource).map(|()| Answer::Done)
@@ -202,6 +210,10 @@ impl Real {
             Command::Cancel { ticket } => {
                 table.cancel(now, self.ticket(*ticket)).map(Answer::Cancelled)
             }
+            Command::Reap { owner, reason } => table.reap(now, *owner, *reason).map(Answer::Reaped),
+            Command::GiveTo { lease, owner } => {
+                table.give_to(now, self.lease(*lease), *owner).map(|()| Answer::Done)
+            }
             Command::Advance => table.advance(now).map(|()| Answer::Done),
             Command::Want { holder, resource } => {
                 table.want(now, holder, resource).map(|()| Answer::Done)
@@ -231,6 +243,7 @@ impl Real {
             preempt: ask.preempt,
             grace: ask.grace,
             parent: ask.parent.map(|parent| self.lease(parent)),
+            owner: ask.owner,
         }
     }
 }
