@@ -146,6 +146,21 @@ impl Home {
         &self.clock
     }
 
+    /// Do other processes use the table too?
+    pub fn is_shared(&self) -> bool {
+        self.owner() != 0
+    }
+
+    /// The number of this process among those that share the table; 0 if it is alone.
+    #[inline(always)]
+    pub fn owner(&self) -> u16 {
+        #[cfg(target_os = "linux")]
+        if let Some(host) = &self.host {
+            return host.owner();
+        }
+        0
+    }
+
     /// Runs one command on the table, and wakes whoever that served.
     #[inline(always)]
     pub fn run<T>(&self, command: impl FnOnce(&Table<Arrays>, Time) -> T) -> T {

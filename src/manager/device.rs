@@ -40,6 +40,17 @@ impl LeaseManager {
         WeakManager { home: Arc::downgrade(&self.home), shared: Arc::downgrade(&self.shared) }
     }
 
+    /// Do other processes use the table too?
+    pub(crate) fn is_shared(&self) -> bool {
+        self.home().is_shared()
+    }
+
+    /// The number of this process among those that share the table; 0 if it is alone.
+    #[inline(always)]
+    pub(crate) fn owner(&self) -> u16 {
+        self.home().owner()
+    }
+
     /// The span in the unit of this manager's clock.
     #[inline(always)]
     pub(crate) fn measure(&self, span: Span) -> Result<Time, Error> {

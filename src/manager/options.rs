@@ -30,6 +30,7 @@ pub struct Options {
     pub(super) time: TimeKind,
     /// `None`: what is usual for the home.
     limits: Option<Limits>,
+    least_resources: u32,
     deadlocks: DeadlockPolicy,
     pub(super) open_house: bool,
 }
@@ -46,7 +47,13 @@ impl Options {
     }
 
     fn by(time: TimeKind) -> Self {
-        Options { time, limits: None, deadlocks: DeadlockPolicy::default(), open_house: false }
+        Options {
+            time,
+            limits: None,
+            least_resources: 0,
+            deadlocks: DeadlockPolicy::default(),
+            open_house: false,
+        }
     }
 
     /// What fits into a shared table, whose memory is all taken at once, if nothing else is said: about 30 MB.
@@ -55,8 +62,10 @@ impl Options {
         Limits { leases: 4096, tickets: 4096, resources: 4096, history: 1024 };
 
     pub(super) fn settings(&self, usual: Limits) -> Settings {
+        let limits = self.limits.unwrap_or(usual);
+        let resources = limits.resources.max(self.least_resources);
         Settings {
-            limits: self.limits.unwrap_or(usual),
+            limits: Limits { resources, ..limits },
             implied_wants: self.open_house,
             deadlocks: self.deadlocks,
             ..Settings::default()
@@ -66,6 +75,11 @@ impl Options {
     /// How much fits into the table.
     pub fn limits(self, limits: Limits) -> Self {
         Options { limits: Some(limits), ..self }
+    }
+
+    /// Whatever else fits: so many resources do.
+    pub(crate) fn resources_at_least(self, least_resources: u32) -> Self {
+        Options { least_resources, ..self }
     }
 
     /// What to do about deadlocks.

@@ -227,7 +227,7 @@ impl<'a> GpuClaim<'a> {
         let mut buffer = [0; 32];
         let holder = match self.holder {
             Some(holder) => holder,
-            None => claim_name(inner.next_claim(), &mut buffer),
+            None => claim_name(inner.manager.owner(), inner.next_claim(), &mut buffer),
         };
         Ok(Some(self.place_as(holder, candidates)?))
     }
@@ -275,22 +275,30 @@ enum Asked {
     Waiting(Ticket),
 }
 
-/// `claim-N`, written where it costs nothing.
-fn claim_name(number: u64, buffer: &mut [u8; 32]) -> &str {
+/// `claim-N`, or `claim-P-N` in a process that is one of several: written where it costs nothing.
+fn claim_name(process: u16, number: u64, buffer: &mut [u8; 32]) -> &str {
     const PREFIX: &[u8] = b"claim-";
-    let mut at = buffer.len();
-    let mut rest = number;
-    loop {
+    let mut at = write_before(buffer, buffer.len(), number);
+    if process != 0 {
         at -= 1;
-        buffer[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
+        buffer[at] = b'-';
+        at = write_before(buffer, at, process.into());
     }
     at -= PREFIX.len();
     buffer[at..at + PREFIX.len()].copy_from_slice(PREFIX);
     std::str::from_utf8(&buffer[at..]).unwrap_or("claim")
+}
+
+/// Writes the digits of a number so that they end before `at`; where they begin.
+fn write_before(buffer: &mut [u8; 32], mut at: usize, mut number: u64) -> usize {
+    loop {
+        at -= 1;
+        buffer[at] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return at;
+        }
+    }
 }
 
 /// `pool.claim().await`, on any executor. Dropping the future withdraws the claim.
@@ -341,7 +349,9 @@ mod tests {
     #[test]
     fn claims_are_numbered() {
         for number in [0, 9, 10, u64::MAX] {
-            assert_eq!(claim_name(number, &mut [0; 32]), format!("claim-{number}"));
+            assert_eq!(claim_name(0, number, &mut [0; 32]), format!("claim-{number}"));
+            let shared = format!("claim-65535-{number}");
+            assert_eq!(claim_name(u16::MAX, number, &mut [0; 32]), shared);
         }
     }
 }

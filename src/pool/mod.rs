@@ -25,7 +25,7 @@ pub use status::{DeviceStatus, GpuLeaseEntry};
 
 use crate::inventory::{Absence, Found, GpuDevice, Why};
 use crate::manager::{LeaseManager, OpenError, Options};
-use crate::table::{Error, Health, LeaseId, Limits, MAX_NAME, ResourceId, Traits};
+use crate::table::{Error, Health, LeaseId, MAX_NAME, ResourceId, Traits};
 use keeper::Keeper;
 use watcher::{Stop, Watched};
 
@@ -76,16 +76,15 @@ struct Inner {
 impl GpuPool {
     /// A pool of these devices, in this process. There may be none: then every claim is answered with `None`, at once.
     pub fn new(devices: &[GpuDevice]) -> Self {
-        let limits = Limits::default();
-        let resources = limits.resources.max(devices.len() as u32);
-        let manager = LeaseManager::with(Options::real().limits(Limits { resources, ..limits }));
+        let options = Options::real().resources_at_least(devices.len() as u32);
+        let manager = LeaseManager::with(options);
         Self::on(&manager, devices).unwrap_or_else(|error| {
             unreachable!("a new table takes the devices that it was made for: {error}")
         })
     }
 
     /// The devices of this machine, as far as this process may see them, in the home that the URL names: `process:` is a pool of its own in this
-    /// process.
+    /// process, `host:` one that all processes of the machine share.
     ///
     /// `TERNLEASE_DEVICES` in the environment names other devices: `fake:8`, `file:/etc/gpus`, `none`; see
     /// [`PoolOptions::from_spec`].
@@ -96,11 +95,9 @@ impl GpuPool {
     /// As [`Self::open`], made to measure.
     pub fn open_with(url: &str, options: PoolOptions) -> Result<Self, PoolError> {
         let found = options.inventory.find();
-        let limits = Limits::default();
-        let resources = limits.resources.max(found.devices.len() as u32);
         let table = Options::real().deadlocks(options.deadlocks);
-        let manager = LeaseManager::open_with(url, table.limits(Limits { resources, ..limits }))?;
-        Self::build(&manager, found, options)
+        let table = table.resources_at_least(found.devices.len() as u32);
+        Self::build(&LeaseManager::open_with(url, table)?, found, options)
     }
 
     /// A pool of these devices on the table of a manager, so that deadlocks through devices and named resources together are seen.
@@ -123,12 +120,14 @@ impl GpuPool {
         check_that_somebody_answered(&found)?;
         let devices = std::mem::take(&mut found.devices);
         let keys = distinct_keys(&devices);
-        let islands = number_islands(&devices);
         let watched = Watched::new(&devices, &keys, inventory, check_use, rules);
         let mut ids = Vec::with_capacity(devices.len());
         for (place, device) in devices.iter().enumerate() {
-            let memory = device.memory.unwrap_or(0);
-            let id = manager.declare(&keys[place], slots, memory)?;
+            ids.push(manager.declare(&keys[place], slots, device.memory.unwrap_or(0))?);
+        }
+        let islands = number_islands(manager, &devices, &keys, &ids);
+        for (place, device) in devices.iter().enumerate() {
+            let id = ids[place];
             let checked = watched.as_ref().is_some_and(|watched| watched.checks(place));
             let checked = checked || manager.is_checked(&keys[place]);
             manager.set_traits(id, Traits { island: islands[place], checked })?;
@@ -137,7 +136,6 @@ impl GpuPool {
             if !watching || device.health != Health::Healthy {
                 manager.set_evidence(id, device.health)?;
             }
-            ids.push(id);
         }
         let most = ids.iter().map(|id| id.0 as usize + 1).max().unwrap_or(0);
         let mut places = vec![u32::MAX; most];
@@ -269,7 +267,8 @@ impl Inner {
 /// Nobody looks any more: what is given back from now on must not wait for that. (Leases may go on by their ids, on the table of a manager.)
 impl Drop for Inner {
     fn drop(&mut self) {
-        if let Some(watched) = &self.watched {
+        // Others who share the table look on.
+        if let Some(watched) = self.watched.as_ref().filter(|_| !self.manager.is_shared()) {
             for (place, &id) in
                 self.ids.iter().enumerate().filter(|(place, _)| watched.checks(*place))
             {
@@ -319,13 +318,26 @@ fn distinct_keys(devices: &[GpuDevice]) -> Vec<String> {
 /// With room for what tells it from others of the same name.
 const LONGEST_KEY: usize = MAX_NAME - "#4294967295".len();
 
-/// The islands of devices as the table numbers them: from 1, 0 for none. Those of different vendors differ.
-fn number_islands(devices: &[GpuDevice]) -> Vec<u32> {
+/// The islands of devices as the table numbers them: by the first of their devices, 0 for none. Those of different vendors differ.
+/// A process that sees only some of the devices goes by what others who share the table have said.
+fn number_islands(
+    manager: &LeaseManager,
+    devices: &[GpuDevice],
+    keys: &[String],
+    ids: &[ResourceId],
+) -> Vec<u32> {
     let mut known = HashMap::new();
-    let mut number = |device: &GpuDevice| {
-        let Some(island) = device.island else { return 0 };
-        let next = known.len() as u32 + 1;
-        *known.entry((device.vendor, island)).or_insert(next)
+    for ((device, key), id) in devices.iter().zip(keys).zip(ids) {
+        if let Some(island) = device.island {
+            let said = manager.resource(key).map_or(0, |info| info.traits.island);
+            let number = known.entry((device.vendor, island)).or_insert(id.0);
+            if said != 0 {
+                *number = said;
+            }
+        }
+    }
+    let number = |device: &GpuDevice| {
+        device.island.map_or(0, |island| known.get(&(device.vendor, island)).copied().unwrap_or(0))
     };
-    devices.iter().map(&mut number).collect()
+    devices.iter().map(number).collect()
 }
