@@ -1,15 +1,52 @@
 //! A table's memory: on the heap of one process, or in a file that several share.
 
+use std::fmt::Debug;
+
 #[cfg(target_os = "linux")]
-use super::host::{Journal, Region, array_bytes};
+use super::host::{Region, array_bytes};
 use crate::table::cell::{Cell32, Cell64, Touched};
 use crate::table::layout::*;
 use crate::table::{Memory, Settings, Table};
 use crate::zeroed::ZeroedArray;
 
+/// Notes what a command changes, so that it can be undone. Which one a table has is known when it is compiled: who needs none pays nothing.
+pub trait Undo: Debug + Clone + Send + Sync + 'static {
+    /// Do other processes use the table too?
+    #[doc(hidden)]
+    const SHARED: bool;
+    /// See [`Memory::before_write`].
+    #[doc(hidden)]
+    fn note(&self, cell: Touched<'_>);
+    /// See [`Memory::before_swap`].
+    #[doc(hidden)]
+    fn note_swap(&self, cell: &Cell64, old: u64, new: u64);
+    /// See [`Memory::after_failed_swap`].
+    #[doc(hidden)]
+    fn forget_swap(&self);
+    /// See [`Memory::checkpoint`].
+    #[doc(hidden)]
+    fn commit(&self);
+}
+
+/// For tables in the memory of one process, which end with it.
+#[derive(Debug, Clone, Copy)]
+pub struct NoUndo;
+
+impl Undo for NoUndo {
+    const SHARED: bool = false;
+    #[inline(always)]
+    fn note(&self, _cell: Touched<'_>) {}
+    #[inline(always)]
+    fn note_swap(&self, _cell: &Cell64, _old: u64, _new: u64) {}
+    #[inline(always)]
+    fn forget_swap(&self) {}
+    #[inline(always)]
+    fn commit(&self) {}
+}
+
 /// The arrays of one table.
 #[derive(Debug, Clone)]
-pub struct Arrays {
+pub struct Arrays<U: Undo = NoUndo> {
     header: ZeroedArray<Header>,
     index_mask: u64,
     names: ZeroedArray<Name>,
@@ -25,9 +62,7 @@ pub struct Arrays {
     wants: ZeroedArray<Want>,
     timers: ZeroedArray<Timer>,
     events: ZeroedArray<EventRecord>,
-    /// Where changes are noted that may have to be undone.
-    #[cfg(target_os = "linux")]
-    journal: Option<Journal>,
+    undo: U,
 }
 
 impl Arrays {
@@ -49,13 +84,14 @@ impl Arrays {
             wants: ZeroedArray::try_new(sizes.wants)?,
             timers: ZeroedArray::try_new(sizes.timers)?,
             events: ZeroedArray::try_new(sizes.events)?,
-            #[cfg(target_os = "linux")]
-            journal: None,
+            undo: NoUndo,
         })
     }
+}
 
+#[cfg(target_os = "linux")]
+impl<U: Undo> Arrays<U> {
     /// What [`Self::in_file`] needs of a region.
-    #[cfg(target_os = "linux")]
     pub(crate) fn bytes(sizes: &Sizes) -> usize {
         array_bytes::<Header>(1)
             + array_bytes::<Name>(sizes.names)
@@ -74,8 +110,7 @@ impl Arrays {
     }
 
     /// The arrays in a shared file, from the beginning of the region on.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn in_file(sizes: &Sizes, region: &mut Region, journal: Journal) -> Option<Self> {
+    pub(crate) fn in_file(sizes: &Sizes, region: &mut Region, undo: U) -> Option<Self> {
         Some(Arrays {
             header: region.array(1)?,
             index_mask: sizes.index_mask(),
@@ -92,14 +127,14 @@ impl Arrays {
             wants: region.array(sizes.wants)?,
             timers: region.array(sizes.timers)?,
             events: region.array(sizes.events)?,
-            journal: Some(journal),
+            undo,
         })
     }
 }
 
 macro_rules! arrays {
     ($($name:ident: $type:ty,)*) => {
-        impl Memory for Arrays {
+        impl<U: Undo> Memory for Arrays<U> {
             #[inline(always)]
             fn header(&self) -> &Header {
                 self.header.one()
@@ -108,33 +143,21 @@ macro_rules! arrays {
             fn index_mask(&self) -> u64 {
                 self.index_mask
             }
-            #[cfg(target_os = "linux")]
             #[inline(always)]
             fn before_write(&self, cell: Touched<'_>) {
-                if let Some(journal) = &self.journal {
-                    journal.note(cell);
-                }
+                self.undo.note(cell);
             }
-            #[cfg(target_os = "linux")]
             #[inline(always)]
             fn before_swap(&self, cell: &Cell64, old: u64, new: u64) {
-                if let Some(journal) = &self.journal {
-                    journal.note_swap(cell, old, new);
-                }
+                self.undo.note_swap(cell, old, new);
             }
-            #[cfg(target_os = "linux")]
             #[inline(always)]
             fn after_failed_swap(&self) {
-                if let Some(journal) = &self.journal {
-                    journal.forget_swap();
-                }
+                self.undo.forget_swap();
             }
-            #[cfg(target_os = "linux")]
             #[inline(always)]
             fn checkpoint(&self) {
-                if let Some(journal) = &self.journal {
-                    journal.commit();
-                }
+                self.undo.commit();
             }
             $(#[inline(always)]
             fn $name(&self) -> &[$type] {

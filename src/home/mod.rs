@@ -1,438 +1,157 @@
 //! Homes: where a table lives and how its waiters wake. A home stores, locks, tells the time and wakes; it has no rule of its own.
-//!
-//! One lock guards the table. What a release frees is given to the first ticket it serves before the lock is free again, and
-//! only that ticket's waiter is woken, after the lock is free: nobody barges in, nobody wakes for nothing. The woken waiter reads
-//! its lease from the ticket without the lock.
-//!
-//! A home whose table lies in a file (`shared`) does all that, and the same for the other processes that use the file.
 
 mod arrays;
 pub(crate) mod clock;
-mod guard;
+mod core;
 #[cfg(target_os = "linux")]
 pub(crate) mod host;
-mod keeper;
 pub mod process;
 pub(crate) mod refused;
 #[cfg(target_os = "linux")]
-mod shared;
-#[cfg(target_os = "linux")]
 pub(crate) mod signal_fd;
 pub(crate) mod thread;
-mod waiting;
 pub(crate) mod wake;
 
-use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::Waker;
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-use parking_lot::Mutex;
+use std::time::Instant;
 
 use crate::table::{
-    self, Claim, Error, FOREVER, LeaseId, LeaseState, Outcome, Settings, Table, TicketId,
-    TicketState, Time, first_sequence,
+    Claim, Error, LeaseId, LeaseState, Outcome, Settings, TicketId, TicketState, Time,
 };
-use arrays::{Arrays, try_new_table};
+use arrays::NoUndo;
 use clock::Clock;
-use guard::Guard;
+use core::Core;
 #[cfg(target_os = "linux")]
-use host::Host;
+use host::{HostInfo, Inherited, Journal, Place};
 #[cfg(target_os = "linux")]
-use signal_fd::SignalFd;
-use wake::{Listener, Listeners, Role, Wakers, Woken};
+use refused::Refused;
+use wake::{Listener, Role};
 
-/// A table with its lock, its clock and its waiters.
-#[derive(Debug)]
-pub(crate) struct Home {
-    /// For the keeper, which is started wherever somebody begins to wait.
-    me: Weak<Home>,
-    memory: Arrays,
-    clock: Clock,
-    state: Mutex<State>,
-    keeper_refused: AtomicBool,
-    abandoned: AtomicBool,
-    /// The file in which the table lies, if others share it.
+/// Where a table lives. What it does is [`Core`]'s, compiled for each kind: a table in one process pays nothing for being able to share.
+#[derive(Debug, Clone)]
+pub(crate) enum Home {
+    Process(Arc<Core<NoUndo>>),
     #[cfg(target_os = "linux")]
-    host: Option<Host>,
+    Host(Arc<Core<Journal>>),
 }
 
-#[derive(Debug)]
-struct State {
-    table: Table<Arrays>,
-    wakers: Wakers,
-    listeners: Listeners,
-    /// Until when the keeper sleeps; `None` while there is no keeper.
-    keeper_until: Option<Time>,
-    keeper: Option<JoinHandle<()>>,
-    /// The number of the last event that this process told others of who share the table.
-    #[cfg(target_os = "linux")]
-    told_others: u64,
-    closing: bool,
-}
-
-impl State {
-    fn wake_keeper(&self) {
-        if let Some(keeper) = &self.keeper {
-            keeper.thread().unpark();
+/// Works on the core of whichever kind.
+macro_rules! on_core {
+    ($home:expr, $core:ident => $work:expr) => {
+        match $home {
+            $crate::home::Home::Process($core) => $work,
+            #[cfg(target_os = "linux")]
+            $crate::home::Home::Host($core) => $work,
         }
-    }
-
-    /// Does anybody want to know of what time brings, without calling?
-    fn anybody_waits(&self) -> bool {
-        self.table.waiting() != 0 || !self.listeners.is_empty()
-    }
+    };
 }
 
-/// How often those who wait look at the clock if there is nobody else to do it.
-const LOOK: Duration = Duration::from_millis(10);
+/// Runs a command, `|table, now| ...`, on the table of a home.
+macro_rules! run {
+    ($home:expr, $($command:tt)*) => {
+        $crate::home::on_core!($home, core => core.run($($command)*))
+    };
+}
 
-/// No id of any table of this process is larger.
-static LAST_ID: AtomicU64 = AtomicU64::new(0);
+/// Looks at the table of a home as it is now: `|table| ...`.
+macro_rules! look {
+    ($home:expr, $($query:tt)*) => {
+        $crate::home::on_core!($home, core => core.look($($query)*))
+    };
+}
 
-/// Numbers for the ids of one table: no other table of this process gets the same ids, so that none takes another's for its own.
-fn numbers(bits: u32) -> Range<u64> {
-    // So many ids, which a clock passes in 1/64 of a second.
-    let count = (1 << 25 >> bits).max(16);
-    let range = |last: u64| (last >> bits) + 1..(last >> bits) + 1 + count;
-    let next = |last| Some(range(last).end << bits);
-    let (Ok(last) | Err(last)) = LAST_ID.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
-    range(last)
+/// Looks at what does not change with time: `|table| ...`.
+macro_rules! peek {
+    ($home:expr, $($query:tt)*) => {
+        $crate::home::on_core!($home, core => core.peek($($query)*))
+    };
+}
+
+pub(crate) use {look, on_core, peek, run};
+
+/// What a core does, whichever kind it is of.
+macro_rules! delegate {
+    ($($(#[$meta:meta])* fn $name:ident(&self $(, $arg:ident: $type:ty)*) $(-> $answer:ty)?;)*) => {
+        impl Home {
+            $($(#[$meta])*
+            #[inline(always)]
+            pub fn $name(&self $(, $arg: $type)*) $(-> $answer)? {
+                on_core!(self, core => core.$name($($arg),*))
+            })*
+        }
+    };
+}
+
+delegate! {
+    fn clock(&self) -> &Clock;
+    fn is_shared(&self) -> bool;
+    fn owner(&self) -> u16;
+    fn claim(&self, claim: Claim<'_>) -> Result<Outcome, Error>;
+    fn state(&self, id: LeaseId) -> Option<LeaseState>;
+    fn renew(&self, id: LeaseId) -> Result<Time, Error>;
+    fn held(&self) -> u32;
+    fn tick(&self);
+    fn ticket(&self, id: TicketId) -> Option<TicketState>;
+    fn collect(&self, id: TicketId) -> bool;
+    fn await_ticket(&self, id: TicketId, role: Role, until: Option<Instant>) -> Result<Option<TicketState>, Error>;
+    fn watch(&self, id: TicketId, role: Role, waker: &Waker) -> Option<TicketState>;
+    #[cfg(target_os = "linux")]
+    fn ticket_fd(&self, id: TicketId) -> Result<std::os::fd::OwnedFd, Error>;
+    fn listen(&self, waker: Waker) -> Listener;
+    fn unlisten(&self, listener: Listener);
+    fn look_by(&self, until: Option<Instant>) -> Option<Instant>;
+    #[cfg(target_os = "linux")]
+    fn check_keeper(&self) -> Result<(), Error>;
+    fn is_closed(&self) -> bool;
+    fn is_abandoned(&self) -> bool;
+    fn abandon(&self);
+    fn close(&self);
+    #[cfg(feature = "capi")]
+    fn await_keeper(&self);
+    #[cfg(target_os = "linux")]
+    fn host_info(&self) -> Option<HostInfo>;
+    #[cfg(target_os = "linux")]
+    fn keep_for_children(&self, id: LeaseId) -> Result<Inherited, Error>;
+    #[cfg(target_os = "linux")]
+    fn hand_to(&self, id: LeaseId, process: u32) -> Result<(), Error>;
 }
 
 impl Home {
-    /// A fresh table; `None` if the system does not give the memory. With a real clock ids go on growing from table to
-    /// table: from the wall clock, and within this process from whatever was given out before.
-    pub fn try_new(mut settings: Settings, real_clock: bool) -> Option<Arc<Home>> {
-        settings.numbers = Some(numbers);
-        if real_clock {
-            let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            let bits = settings.limits.sizes().id_bits();
-            let first = first_sequence(settings.limits, since_1970) << bits;
-            LAST_ID.fetch_max(first, Ordering::AcqRel);
-        }
-        let table = try_new_table(settings)?;
-        let clock = if real_clock { Clock::Real } else { Clock::Ticks(AtomicU64::new(0)) };
-        Some(Arc::new_cyclic(|me| Home::around(me, table, clock)))
+    /// A table of this process; `None` if the system does not give the memory.
+    pub fn try_new(settings: Settings, real_clock: bool) -> Option<Home> {
+        Core::try_new(settings, real_clock).map(Home::Process)
     }
 
-    fn around(me: &Weak<Home>, table: Table<Arrays>, clock: Clock) -> Home {
-        let memory = table.memory().clone();
-        let state = State {
-            table,
-            wakers: Wakers::default(),
-            listeners: Listeners::default(),
-            keeper_until: None,
-            keeper: None,
-            #[cfg(target_os = "linux")]
-            told_others: 0,
-            closing: false,
-        };
-        Home {
-            me: me.clone(),
-            memory,
-            clock,
-            state: Mutex::new(state),
-            keeper_refused: AtomicBool::new(false),
-            abandoned: AtomicBool::new(false),
-            #[cfg(target_os = "linux")]
-            host: None,
-        }
-    }
-
-    pub fn clock(&self) -> &Clock {
-        &self.clock
-    }
-
-    /// Do other processes use the table too?
-    pub fn is_shared(&self) -> bool {
-        self.owner() != 0
-    }
-
-    /// The number of this process among those that share the table; 0 if it is alone.
-    #[inline(always)]
-    pub fn owner(&self) -> u16 {
-        #[cfg(target_os = "linux")]
-        if let Some(host) = &self.host {
-            return host.owner();
-        }
-        0
-    }
-
-    /// Runs one command on the table, and wakes whoever that served.
-    #[inline(always)]
-    pub fn run<T>(&self, command: impl FnOnce(&Table<Arrays>, Time) -> T) -> T {
-        let state = self.lock();
-        let now = self.time_for(&state.table);
-        let answer = command(&state.table, now);
-        if state.must_hand_over() {
-            self.hand_over(state);
-        }
-        answer
-    }
-
-    /// Asks for a lease, for this process.
-    #[inline(always)]
-    pub fn claim(&self, claim: Claim<'_>) -> Result<Outcome, Error> {
-        #[cfg(target_os = "linux")]
-        if let Some(host) = &self.host {
-            return self.claim_shared(host, claim);
-        }
-        self.run(|table, now| table.claim(now, &claim))
-    }
-
-    /// Looks at the table as it is now.
-    pub fn look<T>(&self, query: impl FnOnce(&Table<Arrays>) -> T) -> T {
-        #[cfg(target_os = "linux")]
-        if let Some(host) = &self.host {
-            self.reap(host);
-        }
-        self.run(|table, now| {
-            // Fails only for a time beyond all times, and then looking is still right.
-            let _ = table.advance(now);
-            query(table)
-        })
-    }
-
-    /// The time of a command. Another thread may have read the clock later and run its command earlier.
-    #[inline(always)]
-    fn time_for(&self, table: &Table<Arrays>) -> Time {
-        self.clock.now().max(table.now())
-    }
-
-    /// After a command that left, or had, tickets, or that somebody listens to: time may have moved on meanwhile, the keeper may have to start or to
-    /// get up earlier, and those that were served are woken.
-    #[cold]
-    fn hand_over(&self, mut guard: Guard<'_>) {
-        let state = &mut *guard;
-        let goes_on = !state.closing && state.anybody_waits();
-        if goes_on && state.table.next_due() != FOREVER {
-            let now = self.time_for(&state.table);
-            if now >= state.table.next_due() {
-                // Fails only for a time beyond all times; the next command says so.
-                let _ = state.table.advance(now);
-            }
-        }
-        #[cfg(target_os = "linux")]
-        if let Some(host) = &self.host {
-            return shared::hand_over(host, guard);
-        }
-        let mut woken = Woken::default();
-        let State { table, wakers, listeners, .. } = state;
-        table.take_decided(|place| wakers.take(place, &mut woken));
-        listeners.take(table.last_event(), &mut woken);
-        let mut start_keeper = false;
-        if goes_on && self.clock.is_real() {
-            match state.keeper_until {
-                None => {
-                    state.keeper_until = Some(0);
-                    start_keeper = true;
-                }
-                Some(until) if state.table.next_due() < until => state.wake_keeper(),
-                Some(_) => {}
-            }
-        }
-        drop(guard);
-        if start_keeper {
-            self.start_keeper();
-        }
-        woken.wake();
-    }
-
-    /// Calls `waker` when the ticket is decided; what it is now.
-    pub fn watch(&self, ticket: TicketId, role: Role, waker: &Waker) -> Option<TicketState> {
-        if self.is_forked() {
-            return None;
-        }
-        let waker = waker.clone();
-        let mut state = self.lock();
-        let found = state.table.ticket(ticket);
-        let place = state.table.place_of(ticket);
-        let unused = match found {
-            Some(TicketState::Waiting) => state.wakers.add(place, role, waker),
-            _ => Some(waker),
-        };
-        self.keeper_must_know(&state);
-        drop(state);
-        drop(unused);
-        found
-    }
-
-    /// A descriptor that becomes readable when the ticket is decided. However often it is asked for, the home keeps one.
+    /// The table in a file, which is made with these settings if there is none.
     #[cfg(target_os = "linux")]
-    pub fn ticket_fd(&self, ticket: TicketId) -> Result<std::os::fd::OwnedFd, Error> {
-        if self.is_forked() {
-            return Err(Error::Forked);
-        }
-        self.check_keeper()?;
-        let mut fd = SignalFd::new()?;
-        let mut state = self.lock();
-        match state.table.ticket(ticket) {
-            None => return Err(Error::UnknownTicket),
-            Some(TicketState::Waiting) => {
-                let place = state.table.place_of(ticket);
-                fd = state.wakers.descriptor(place, fd);
-                self.keeper_must_know(&state);
-            }
-            Some(_) => fd.raise(),
-        }
-        drop(state);
-        fd.share()
+    pub fn open_host(place: Place, settings: Settings) -> Result<Home, Refused> {
+        Core::open_host(place, settings).map(Home::Host)
     }
 
-    /// Calls `waker` after every command that had events, until [`Self::unlisten`].
-    pub fn listen(&self, waker: Waker) -> Listener {
-        if self.is_forked() {
-            return Listener::default();
-        }
-        let mut state = self.lock();
-        let last = state.table.last_event();
-        let listener = state.listeners.add(last, waker);
-        self.keeper_must_know(&state);
-        // The keeper may have to get up for it.
-        self.hand_over(state);
-        listener
-    }
-
-    pub fn unlisten(&self, listener: Listener) {
-        if self.is_forked() {
-            return;
-        }
-        // The waker is dropped without the lock.
-        let _waker = self.lock().listeners.remove(listener);
-    }
-
-    /// Somebody waits who does not sleep on a ticket itself: in a shared home the keeper must learn it from others.
-    fn keeper_must_know(&self, _state: &State) {
-        #[cfg(target_os = "linux")]
-        if let Some(host) = &self.host {
-            host.listen(!_state.listeners.is_empty(), !_state.wakers.is_empty());
-            host.ring_own();
+    pub fn downgrade(&self) -> WeakHome {
+        match self {
+            Home::Process(core) => WeakHome::Process(Arc::downgrade(core)),
+            #[cfg(target_os = "linux")]
+            Home::Host(core) => WeakHome::Host(Arc::downgrade(core)),
         }
     }
+}
 
-    /// Has the last user of the table gone?
-    pub fn is_closed(&self) -> bool {
-        self.is_forked() || self.state.lock().closing
-    }
-
-    /// Was the table of others when this process was forked? Then it must not touch anything, its own memory included: a fork may have cut short any change of it.
-    fn is_forked(&self) -> bool {
-        #[cfg(target_os = "linux")]
-        if let Some(host) = &self.host {
-            return host.is_forked();
-        }
-        false
-    }
-
-    /// A command was cut short by a panic: the table can no longer be trusted, and nobody waits for it in vain.
-    pub fn abandon(&self) {
-        if self.is_forked() {
-            return;
-        }
-        let mut woken = Woken::default();
-        let mut state = self.lock();
-        state.table.mark_corrupt();
-        self.abandoned.store(true, Ordering::Release);
-        state.wakers.take_all(&mut woken);
-        state.listeners.take_all(&mut woken);
-        drop(state);
-        woken.wake();
-    }
-
-    /// Looks at what does not change with time.
-    #[inline(always)]
-    pub fn peek<T>(&self, query: impl FnOnce(&Table<Arrays>) -> T) -> T {
-        query(&self.lock().table)
-    }
-
-    /// Will a ticket that waits never be decided?
-    pub fn is_abandoned(&self) -> bool {
-        self.abandoned.load(Ordering::Acquire)
-    }
-
-    /// An error if nobody looks at the clock, so that what is told by descriptors alone would never be told.
+/// A home that is not kept.
+#[derive(Debug)]
+pub(crate) enum WeakHome {
+    Process(Weak<Core<NoUndo>>),
     #[cfg(target_os = "linux")]
-    pub fn check_keeper(&self) -> Result<(), Error> {
-        match self.keeper_refused.load(Ordering::Acquire) {
-            true => Err(Error::System(libc::EAGAIN)),
-            false => Ok(()),
-        }
-    }
+    Host(Weak<Core<Journal>>),
+}
 
-    /// Until when to sleep before looking at the clock oneself: as long as one likes, unless the system refused to start a keeper.
-    pub fn look_by(&self, until: Option<Instant>) -> Option<Instant> {
-        if !self.keeper_refused.load(Ordering::Acquire) {
-            return until;
-        }
-        let soon = Instant::now() + LOOK;
-        Some(until.map_or(soon, |until| until.min(soon)))
-    }
-
-    /// The state of a lease, without the lock.
-    #[inline(always)]
-    pub fn state(&self, id: LeaseId) -> Option<LeaseState> {
-        let read = || table::lease_state(&self.memory, id, || self.clock.now());
-        #[cfg(target_os = "linux")]
-        if let Some(host) = &self.host {
-            return self.shared_state(host, id, read);
-        }
-        read()
-    }
-
-    /// What became of a ticket, without the lock.
-    pub fn ticket(&self, id: TicketId) -> Option<TicketState> {
-        let read = || table::ticket_state(&self.memory, id);
-        #[cfg(target_os = "linux")]
-        if let Some(host) = &self.host {
-            return host.settled(read).unwrap_or_else(|_| self.peek(|table| table.ticket(id)));
-        }
-        read()
-    }
-
-    /// Whoever waited for the ticket knows what became of it; false if it was withdrawn before that.
-    pub fn collect(&self, id: TicketId) -> bool {
-        self.lock().table.collect(id)
-    }
-
-    /// Renews a lease, without the lock where no rule but the simplest applies.
-    #[inline(always)]
-    pub fn renew(&self, id: LeaseId) -> Result<Time, Error> {
-        #[cfg(target_os = "linux")]
-        if let Some(host) = &self.host {
-            return self.renew_shared(host, id);
-        }
-        match table::renew_quickly(&self.memory, id, self.clock.now()) {
-            Some(end) => Ok(end),
-            None => self.run(|table, now| table.renew(now, id, None)),
-        }
-    }
-
-    /// How many leases are held, without the lock unless one has run out since the table was last used.
-    #[inline(always)]
-    pub fn held(&self) -> u32 {
-        #[cfg(target_os = "linux")]
-        if self.host.is_some() {
-            return self.look(|table| table.held());
-        }
-        let (held, next_due) = table::held_and_due(&self.memory);
-        if next_due == FOREVER || self.clock.now() < next_due {
-            return held;
-        }
-        self.look(|table| table.held())
-    }
-
-    /// Counts one tick, or, with a real clock, only brings the table up to date.
-    #[inline(always)]
-    pub fn tick(&self) {
-        let now = match &self.clock {
-            Clock::Ticks(count) => count.fetch_add(1, Ordering::AcqRel) + 1,
-            Clock::Real => self.clock.now(),
-        };
-        if now >= table::held_and_due(&self.memory).1 {
-            self.look(|_| ());
+impl WeakHome {
+    pub fn upgrade(&self) -> Option<Home> {
+        match self {
+            WeakHome::Process(core) => core.upgrade().map(Home::Process),
+            #[cfg(target_os = "linux")]
+            WeakHome::Host(core) => core.upgrade().map(Home::Host),
         }
     }
 }

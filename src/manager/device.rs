@@ -3,7 +3,7 @@
 use std::sync::{Arc, Weak};
 
 use super::{LeaseManager, Shared, Span};
-use crate::home::Home;
+use crate::home::{WeakHome, look, peek, run};
 use crate::table::{Error, Health, LeaseId, Reason, ResourceId, ResourceInfo, Time, Traits};
 
 /// How a device is, as far as it matters whether something about it has changed.
@@ -25,7 +25,7 @@ impl From<ResourceInfo> for State {
 /// A manager that does not keep itself alive.
 #[derive(Debug)]
 pub(crate) struct WeakManager {
-    home: Weak<Home>,
+    home: WeakHome,
     shared: Weak<Shared>,
 }
 
@@ -37,7 +37,7 @@ impl WeakManager {
 
 impl LeaseManager {
     pub(crate) fn downgrade(&self) -> WeakManager {
-        WeakManager { home: Arc::downgrade(&self.home), shared: Arc::downgrade(&self.shared) }
+        WeakManager { home: self.home.downgrade(), shared: Arc::downgrade(&self.shared) }
     }
 
     /// Do other processes use the table too?
@@ -62,23 +62,23 @@ impl LeaseManager {
     }
 
     pub(crate) fn set_evidence(&self, id: ResourceId, health: Health) -> Result<(), Error> {
-        self.home().run(|table, now| table.set_evidence(now, id, health, false))
+        run!(self.home(), |table, now| table.set_evidence(now, id, health, false))
     }
 
     pub(crate) fn set_traits(&self, id: ResourceId, traits: Traits) -> Result<(), Error> {
-        self.home().run(|table, now| table.set_traits(now, id, traits))
+        run!(self.home(), |table, now| table.set_traits(now, id, traits))
     }
 
     /// The resource has failed: leases on it are revoked at once.
     pub(crate) fn fail(&self, resource: &str, reason: Reason, by: &str) -> Result<(), Error> {
-        self.home().run(|table, now| {
+        run!(self.home(), |table, now| {
             let id = table.resource_id(resource).ok_or(Error::UnknownResource)?;
             table.fail(now, id, reason, by)
         })
     }
 
     pub(crate) fn uncheck(&self, id: ResourceId, resource: &str) -> Result<(), Error> {
-        self.home().run(|table, now| {
+        run!(self.home(), |table, now| {
             let info = table.resource(resource).ok_or(Error::UnknownResource)?;
             table.set_traits(now, id, Traits { checked: false, ..info.traits })
         })
@@ -100,7 +100,7 @@ impl LeaseManager {
         health: Health,
         unused: bool,
     ) -> Result<bool, Error> {
-        self.home().run(|table, now| {
+        run!(self.home(), |table, now| {
             table.advance(now)?;
             let id = table.resource_id(resource).ok_or(Error::UnknownResource)?;
             if table.resource(resource).map(State::from) != Some(before) {
@@ -112,12 +112,12 @@ impl LeaseManager {
 
     /// How many claims wait for resources of which this is true.
     pub(crate) fn waiting_for(&self, is_one: impl Fn(ResourceId) -> bool) -> usize {
-        self.look(|table| table.waiting_for(is_one))
+        look!(self.home(), |table| table.waiting_for(is_one))
     }
 
     /// Tells what a lease holds, in the claim's order.
     #[inline(always)]
     pub(crate) fn each_resource_of(&self, id: LeaseId, each: impl FnMut(ResourceId)) {
-        self.home().peek(|table| table.each_resource_of(id, each));
+        peek!(self.home(), |table| table.each_resource_of(id, each));
     }
 }

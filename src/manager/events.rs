@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::LeaseManager;
-use crate::home::Home;
 #[cfg(target_os = "linux")]
 use crate::home::signal_fd::SignalFd;
 use crate::home::wake::Listener;
+use crate::home::{Home, look, run};
 use crate::table::{Error, Event};
 
 /// Reads events one after the other, and can wait for more: as a thread ([`wait`](Self::wait)) or with a file descriptor
@@ -34,7 +34,7 @@ use crate::table::{Error, Event};
 /// ```
 #[derive(Debug)]
 pub struct EventReader {
-    home: Arc<Home>,
+    home: Home,
     cursor: u64,
     missed: u64,
     ahead: VecDeque<Event>,
@@ -61,7 +61,7 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn events_since(&self, cursor: u64) -> (Vec<Event>, u64) {
-        self.look(|table| {
+        look!(self.home(), |table| {
             let mut events = Vec::new();
             let missed = table.events_since(cursor, &mut events);
             (events, missed)
@@ -70,7 +70,7 @@ impl LeaseManager {
 
     /// Reads the events after number `cursor`; 0: from the oldest that is remembered, `u64::MAX`: from now on.
     pub fn events(&self, cursor: u64) -> EventReader {
-        let cursor = cursor.min(self.look(|table| table.last_event()));
+        let cursor = cursor.min(look!(self.home(), |table| table.last_event()));
         let signal = Arc::new(Signal::default());
         let listener = self.home().listen(Waker::from(signal.clone()));
         EventReader {
@@ -170,7 +170,7 @@ impl EventReader {
         let mut events = Vec::new();
         // With its manager the time of a table ends.
         let ended = self.home.is_closed() || self.home.is_abandoned();
-        self.missed += self.home.run(|table, now| {
+        self.missed += run!(&self.home, |table, now| {
             if !ended {
                 // Fails only for a time beyond all times, and then looking is still right.
                 let _ = table.advance(now);

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::LeaseManager;
+use crate::home::look;
 use crate::table::Reason;
 
 impl LeaseManager {
@@ -15,7 +16,7 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn metrics(&self) -> String {
-        self.look(|table| {
+        look!(self.home(), |table| {
             let mut text = String::new();
             let mut line = |kind: &str, name: &str, help: &str, value: u64| {
                 // Writing to a string does not fail.
@@ -29,7 +30,9 @@ impl LeaseManager {
             line("counter", "granted_total", "Leases granted.", table.granted());
             line("counter", "revoked_total", "Leases revoked.", table.revocations());
             line("counter", "events_total", "Events recorded.", table.last_event());
-            text.push_str("# HELP ternlease_ended_total Leases ended, or claims refused, by reason.\n");
+            text.push_str(
+                "# HELP ternlease_ended_total Leases ended, or claims refused, by reason.\n",
+            );
             text.push_str("# TYPE ternlease_ended_total counter\n");
             for &reason in Reason::ALL {
                 let count = table.count(reason);

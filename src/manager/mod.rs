@@ -26,7 +26,7 @@ pub use options::{OpenError, Options, TimeKind};
 pub use ticket::Ticket;
 pub use watch::Notice;
 
-use crate::home::Home;
+use crate::home::{Home, look, run};
 use crate::table::{
     Claim, Deadlock, Error, Health, LeaseId, LeaseInfo, LeaseState, Limits, Outcome, Reason,
     ResourceId, ResourceInfo, Revoked, Take, TicketId, TicketInfo, Time,
@@ -55,14 +55,14 @@ use crate::table::{
 #[derive(Debug, Clone)]
 pub struct LeaseManager {
     /// The same as in `shared`: `state()` is worth the shorter way.
-    home: Arc<Home>,
+    home: Home,
     shared: Arc<Shared>,
 }
 
 /// What clones of a manager, and its tickets, have in common.
 #[derive(Debug)]
 struct Shared {
-    home: Arc<Home>,
+    home: Home,
     /// `acquire` takes shared leases: any number of holders on a name.
     open_house: bool,
     watches: watch::Watches,
@@ -154,7 +154,7 @@ impl LeaseManager {
         Some(Self::in_home(Home::try_new(settings, options.time == TimeKind::Real)?, options))
     }
 
-    fn in_home(home: Arc<Home>, options: Options) -> Self {
+    fn in_home(home: Home, options: Options) -> Self {
         let shared = Shared {
             home: home.clone(),
             open_house: options.open_house,
@@ -166,7 +166,7 @@ impl LeaseManager {
     }
 
     #[inline(always)]
-    fn home(&self) -> &Arc<Home> {
+    pub(crate) fn home(&self) -> &Home {
         &self.home
     }
 
@@ -212,13 +212,13 @@ impl LeaseManager {
 
     /// Makes a resource with so many slots and so much memory (MiB), or changes the size of one that is not in use.
     pub fn declare(&self, resource: &str, slots: u32, memory: u32) -> Result<ResourceId, Error> {
-        self.home().run(|table, now| table.declare(now, resource, slots, memory))
+        run!(self.home(), |table, now| table.declare(now, resource, slots, memory))
     }
 
     /// Says how a declared resource is, as an operator would. One that is not healthy gets no new leases. What a pool sees of its devices counts beside
     /// it, and the worse of both is its health.
     pub fn set_health(&self, resource: &str, health: Health) -> Result<(), Error> {
-        self.home().run(|table, now| {
+        run!(self.home(), |table, now| {
             let id = table.resource_id(resource).ok_or(Error::UnknownResource)?;
             table.set_health(now, id, health)
         })
@@ -234,19 +234,19 @@ impl LeaseManager {
     /// As [`Self::renew`], with another ttl from now on.
     pub fn renew_for(&self, id: LeaseId, ttl: impl Into<Span>) -> Result<Time, Error> {
         let ttl = self.home().clock().measure(ttl.into())?;
-        self.home().run(|table, now| table.renew(now, id, Some(ttl)))
+        run!(self.home(), |table, now| table.renew(now, id, Some(ttl)))
     }
 
     /// Gives a lease back. Whoever is first in line has what it frees before this returns.
     #[inline]
     pub fn release(&self, id: LeaseId) -> Result<(), Error> {
-        self.home().run(|table, now| table.release(now, id))
+        run!(self.home(), |table, now| table.release(now, id))
     }
 
     /// Takes a lease away at once, as an operator would.
     #[inline]
     pub fn revoke(&self, id: LeaseId) -> Result<Revoked, Error> {
-        self.home().run(|table, now| table.revoke(now, id, Reason::Operator, "", 0))
+        run!(self.home(), |table, now| table.revoke(now, id, Reason::Operator, "", 0))
     }
 
     /// Takes a lease away for a reason, with a notice during which the holder can save its work.
@@ -275,7 +275,7 @@ impl LeaseManager {
         notice: impl Into<Span>,
     ) -> Result<Revoked, Error> {
         let notice = self.home().clock().measure(notice.into())?;
-        self.home().run(|table, now| table.revoke(now, id, reason, by, notice))
+        run!(self.home(), |table, now| table.revoke(now, id, reason, by, notice))
     }
 
     /// The state of a lease; `None` if the id is not known (any more).
@@ -288,7 +288,7 @@ impl LeaseManager {
 
     /// Everything about a lease that is held or remembered.
     pub fn lease(&self, id: LeaseId) -> Option<LeaseInfo> {
-        self.look(|table| table.lease(id))
+        look!(self.home(), |table| table.lease(id))
     }
 
     /// Counts one tick. With a real clock: only brings the table up to date.
@@ -321,22 +321,22 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn find_deadlocks(&self) -> Result<Vec<Deadlock>, Error> {
-        self.home().run(|table, now| table.find_deadlocks(now))
+        run!(self.home(), |table, now| table.find_deadlocks(now))
     }
 
     /// Declares that a holder cannot go on without a resource, without claiming it.
     pub fn want(&self, holder: &str, resource: &str) -> Result<(), Error> {
-        self.home().run(|table, now| table.want(now, holder, resource))
+        run!(self.home(), |table, now| table.want(now, holder, resource))
     }
 
     /// Takes back what [`Self::want`] declared.
     pub fn unwant(&self, holder: &str, resource: &str) -> Result<(), Error> {
-        self.home().run(|table, now| table.unwant(now, holder, resource))
+        run!(self.home(), |table, now| table.unwant(now, holder, resource))
     }
 
     /// The leases a holder holds, oldest first.
     pub fn held_by(&self, holder: &str) -> Vec<LeaseId> {
-        self.look(|table| table.held_by(holder))
+        look!(self.home(), |table| table.held_by(holder))
     }
 
     /// How many leases are held.
@@ -347,52 +347,52 @@ impl LeaseManager {
 
     /// How many leases were revoked so far; each counts once.
     pub fn revocations(&self) -> u64 {
-        self.look(|table| table.revocations())
+        look!(self.home(), |table| table.revocations())
     }
 
     /// How many leases ended, or claims were refused, for this reason so far.
     pub fn count(&self, reason: Reason) -> u64 {
-        self.look(|table| table.count(reason))
+        look!(self.home(), |table| table.count(reason))
     }
 
     /// How many claims wait.
     pub fn pending_claimers(&self) -> usize {
-        self.look(|table| table.waiting() as usize)
+        look!(self.home(), |table| table.waiting() as usize)
     }
 
     /// All held leases, oldest first.
     pub fn leases(&self) -> Vec<LeaseInfo> {
-        self.look(|table| table.leases())
+        look!(self.home(), |table| table.leases())
     }
 
     /// All waiting claims, in order.
     pub fn tickets(&self) -> Vec<TicketInfo> {
-        self.look(|table| table.tickets())
+        look!(self.home(), |table| table.tickets())
     }
 
     /// Everything about a ticket that waits.
     pub fn ticket(&self, id: TicketId) -> Option<TicketInfo> {
-        self.look(|table| table.waiting_ticket(id))
+        look!(self.home(), |table| table.waiting_ticket(id))
     }
 
     /// What there is of a resource, and what is taken.
     pub fn resource(&self, name: &str) -> Option<ResourceInfo> {
-        self.look(|table| table.resource(name))
+        look!(self.home(), |table| table.resource(name))
     }
 
     /// All resources that are declared or in use, by name.
     pub fn resources(&self) -> Vec<ResourceInfo> {
-        self.look(|table| table.resources())
+        look!(self.home(), |table| table.resources())
     }
 
     /// The leases on a resource, oldest first: who has what a claim waits for.
     pub fn leases_on(&self, resource: &str) -> Vec<LeaseId> {
-        self.look(|table| table.leases_on(resource))
+        look!(self.home(), |table| table.leases_on(resource))
     }
 
     /// Checks the table from end to end; what is wrong, in words.
     pub fn verify(&self) -> Result<(), String> {
-        self.look(|table| table.verify())
+        look!(self.home(), |table| table.verify())
     }
 
     /// A C program has one more handle on the table.
@@ -416,20 +416,12 @@ impl LeaseManager {
     /// For the test of what [`Self::abandon`] is for.
     #[cfg(feature = "capi-test")]
     pub(crate) fn panic_in_a_command(&self) -> ! {
-        self.look(|_| panic!("on purpose, for a test"))
+        look!(self.home(), |_| panic!("on purpose, for a test"))
     }
 
     /// A call was cut short by a panic: nobody can trust this manager any more, and nobody waits for it in vain.
     #[cfg(feature = "capi")]
     pub(crate) fn abandon(&self) {
         self.home().abandon();
-    }
-
-    /// Looks at the table as it is now.
-    pub(crate) fn look<T>(
-        &self,
-        query: impl FnOnce(&crate::table::Table<crate::home::process::Arrays>) -> T,
-    ) -> T {
-        self.home().look(query)
     }
 }

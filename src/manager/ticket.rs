@@ -6,8 +6,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use super::{LeaseManager, Shared};
-use crate::home::Home;
 use crate::home::wake::Role;
+use crate::home::{Home, look, run};
 use crate::table::{Cancelled, Error, LeaseId, Reason, TicketId, TicketState};
 
 /// A claim in line. Wait for it as a thread ([`wait`](Self::wait)), as a task (it is a future), with a file descriptor
@@ -132,7 +132,7 @@ impl Ticket {
 const FORGOTTEN: TicketState = TicketState::Refused(Reason::Cancelled);
 
 fn place(home: &Home, id: TicketId) -> Option<u32> {
-    home.look(|table| table.place(id))
+    look!(home, |table| table.place(id))
 }
 
 /// Tickets by their ids, for those who cannot keep a [`Ticket`]: what
@@ -163,7 +163,7 @@ impl LeaseManager {
     /// Withdraws a claim. A lease that it was granted is given back, unless
     /// [`wait_for_ticket`](Self::wait_for_ticket) has told of it.
     pub fn cancel_ticket(&self, id: TicketId) -> Result<Cancelled, Error> {
-        self.home().run(|table, now| table.withdraw(now, id))
+        run!(self.home(), |table, now| table.withdraw(now, id))
     }
 
     /// The place of a ticket in line, from 1; `None` once it is decided.
@@ -199,8 +199,8 @@ impl Drop for Ticket {
         match self.kind {
             Kind::Collected => {}
             // Either may have ended already: then there is nothing to give back.
-            Kind::Granted(lease) => drop(home.run(|table, now| table.release(now, lease))),
-            Kind::Queued(id) => drop(home.run(|table, now| table.withdraw(now, id))),
+            Kind::Granted(lease) => drop(run!(home, |table, now| table.release(now, lease))),
+            Kind::Queued(id) => drop(run!(home, |table, now| table.withdraw(now, id))),
         }
     }
 }

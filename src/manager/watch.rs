@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 
 use super::events::Signal;
 use super::{EventReader, LeaseManager};
-use crate::home::Home;
 use crate::home::thread;
+use crate::home::{Home, look};
 use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Reason, Time, What};
 
 /// What happened to a lease that is watched.
@@ -177,7 +177,7 @@ struct Watched {
 
 /// What the thread has.
 struct Watcher {
-    home: Arc<Home>,
+    home: Home,
     reader: EventReader,
     inbox: Arc<Inbox>,
     watched: HashMap<LeaseId, Vec<Watched>>,
@@ -211,7 +211,7 @@ impl Watcher {
     /// Tells those who watch the lease what they have not been told yet.
     fn look(&mut self, lease: LeaseId) {
         let Some(watched) = self.watched.get_mut(&lease) else { return };
-        let info = self.home.look(|table| table.lease(lease));
+        let info = look!(&self.home, |table| table.lease(lease));
         let notice = match info {
             None => Notice { lease, state: None, reason: None, at: 0 },
             Some(LeaseInfo { state: LeaseState::Held, revoking: false, .. }) => return,

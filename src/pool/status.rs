@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::GpuPool;
 use super::evidence::squatters;
+use crate::home::look;
 use crate::inventory::{GpuDevice, Process, Vendor};
 use crate::table::{Health, LeaseId, LeaseInfo, ResourceInfo};
 
@@ -118,7 +119,7 @@ impl GpuPool {
     /// What the table says about each device, all at one moment.
     fn in_the_table(&self) -> Vec<(Option<ResourceInfo>, Vec<LeaseInfo>)> {
         let keys = &self.inner.keys;
-        self.inner.manager.look(|table| {
+        look!(self.inner.manager.home(), |table| {
             let leases = |key| table.leases_on(key).into_iter().filter_map(|id| table.lease(id));
             keys.iter().map(|key| (table.resource(key), leases(key).collect())).collect()
         })

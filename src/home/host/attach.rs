@@ -4,10 +4,12 @@ use std::fs::File;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::file::{self, Mapped};
+use super::journal::Journal;
 use super::layout::{SLOTS, slot_state};
 use super::liveness::{self, Attachment, byte_of, try_lock_byte};
 use super::{Host, ring};
 use super::{lock, place::Place};
+use crate::home::arrays::Arrays;
 use crate::home::refused::Refused;
 use crate::table::{Limits, Settings, Time};
 
@@ -46,7 +48,7 @@ impl Host {
     }
 
     /// The table's memory.
-    pub fn arrays(&self) -> &crate::home::arrays::Arrays {
+    pub fn arrays(&self) -> &Arrays<Journal> {
         &self.file.arrays
     }
 

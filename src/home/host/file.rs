@@ -12,7 +12,7 @@ use super::journal::Journal;
 use super::layout::{MAGIC, Parts, Preamble, Region, SLOTS, Slot, VERSION, abi};
 use super::liveness::{self, OPENING};
 use super::place::Place;
-use crate::home::arrays::Arrays;
+use crate::home::arrays::{Arrays, Undo};
 use crate::home::refused::Refused;
 use crate::table::{Limits, Settings, Table};
 use crate::zeroed::ZeroedArray;
@@ -22,7 +22,7 @@ use crate::zeroed::ZeroedArray;
 pub(crate) struct Mapped {
     pub preamble: &'static Preamble,
     pub slots: ZeroedArray<Slot>,
-    pub arrays: Arrays,
+    pub arrays: Arrays<Journal>,
     pub journal: Journal,
     pub limits: Limits,
     pub size: usize,

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::layout::slot_state;
 use super::{Host, lock, owner_of};
-use crate::home::arrays::Arrays;
+use crate::home::arrays::{Arrays, Undo};
 use crate::table::{Table, Time};
 
 /// A shared file, and who uses it.
@@ -76,7 +76,7 @@ impl Host {
     }
 
     /// What there is to know, the lock apart.
-    pub fn info(&self, table: &Table<Arrays>, lock: Option<LockInfo>) -> HostInfo {
+    pub fn info<U: Undo>(&self, table: &Table<Arrays<U>>, lock: Option<LockInfo>) -> HostInfo {
         let (leases, tickets) = (table.leases(), table.tickets());
         let processes = self.used_slots().filter_map(|(index, slot)| {
             let taken = self.is_taken(index);

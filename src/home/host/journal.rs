@@ -13,6 +13,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::layout::Preamble;
+use crate::home::arrays::Undo;
 use crate::table::cell::{Cell64, Touched};
 use crate::zeroed::ZeroedArray;
 
@@ -66,28 +67,6 @@ impl Journal {
     }
 
     #[inline(always)]
-    pub fn note(&self, cell: Touched<'_>) {
-        match cell {
-            Touched::Half(cell) => {
-                self.push(self.place(cell as *const _ as usize, kind::HALF), cell.get() as u64)
-            }
-            Touched::Word(cell) => {
-                self.push(self.place(cell as *const _ as usize, kind::WORD), cell.get())
-            }
-        }
-    }
-
-    pub fn note_swap(&self, cell: &Cell64, old: u64, new: u64) {
-        self.push(kind::OPERAND, new);
-        self.push(self.place(cell as *const _ as usize, kind::SWAP), old);
-    }
-
-    pub fn forget_swap(&self) {
-        let len = &self.preamble.journal_len;
-        len.store(len.load(Ordering::Relaxed).saturating_sub(2), Ordering::Release);
-    }
-
-    #[inline(always)]
     fn place(&self, address: usize, kind: u64) -> u64 {
         ((address - self.base.as_ptr() as usize) as u64) << 2 | kind
     }
@@ -99,12 +78,6 @@ impl Journal {
         note.place.store(place, Ordering::Relaxed);
         note.old.store(old, Ordering::Relaxed);
         self.preamble.journal_len.store(len + 1, Ordering::Release);
-    }
-
-    /// What was noted is done.
-    #[inline(always)]
-    pub fn commit(&self) {
-        self.preamble.journal_len.store(0, Ordering::Release);
     }
 
     #[inline(always)]
@@ -157,6 +130,38 @@ impl Journal {
             return Ok(unsafe { self.base.add(offset).cast().as_ref() });
         }
         Err(Nonsense)
+    }
+}
+
+impl Undo for Journal {
+    const SHARED: bool = true;
+
+    #[inline(always)]
+    fn note(&self, cell: Touched<'_>) {
+        match cell {
+            Touched::Half(cell) => {
+                self.push(self.place(cell as *const _ as usize, kind::HALF), cell.get() as u64)
+            }
+            Touched::Word(cell) => {
+                self.push(self.place(cell as *const _ as usize, kind::WORD), cell.get())
+            }
+        }
+    }
+
+    fn note_swap(&self, cell: &Cell64, old: u64, new: u64) {
+        self.push(kind::OPERAND, new);
+        self.push(self.place(cell as *const _ as usize, kind::SWAP), old);
+    }
+
+    fn forget_swap(&self) {
+        let len = &self.preamble.journal_len;
+        len.store(len.load(Ordering::Relaxed).saturating_sub(2), Ordering::Release);
+    }
+
+    /// What was noted is done.
+    #[inline(always)]
+    fn commit(&self) {
+        self.preamble.journal_len.store(0, Ordering::Release);
     }
 }
 

@@ -4,7 +4,7 @@ use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use super::journal::Note;
+use super::journal::{Journal, Note};
 use crate::home::arrays::Arrays;
 use crate::table::Limits;
 use crate::zeroed::{Zeroed, ZeroedArray};
@@ -151,7 +151,7 @@ impl Parts {
         let notes = notes(limits);
         let table = size_of::<Preamble>() + SLOTS * size_of::<Slot>() + notes * size_of::<Note>();
         let table = table.next_multiple_of(PAGE);
-        let table_bytes = Arrays::bytes(&limits.sizes());
+        let table_bytes = Arrays::<Journal>::bytes(&limits.sizes());
         Parts { notes, table, table_bytes, total: (table + table_bytes).next_multiple_of(PAGE) }
     }
 }

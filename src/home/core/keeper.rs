@@ -5,7 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::{Home, Woken, thread};
+use super::Core;
+use crate::home::arrays::Undo;
+use crate::home::thread;
+use crate::home::wake::Woken;
 use crate::table::FOREVER;
 
 /// The longest sleep. Timed sleeps do not count the time that the machine sleeps; this bounds how late that makes the keeper.
@@ -14,7 +17,7 @@ const NAP: Duration = Duration::from_secs(1);
 /// The shortest, if what is due does not happen: a table that cannot go on must not keep a processor busy.
 const BLINK: Duration = Duration::from_millis(10);
 
-impl Home {
+impl<U: Undo> Core<U> {
     /// Starts the keeper. If the system refuses, the next who waits tries again.
     pub(super) fn start_keeper(&self) {
         let started = self.me.upgrade().and_then(|home| {
@@ -83,7 +86,7 @@ impl Home {
         drop(state);
         woken.wake();
         #[cfg(target_os = "linux")]
-        if let Some(host) = &self.host {
+        if let Some(host) = self.host() {
             self.leave_shared(host);
         }
     }

@@ -4,10 +4,13 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use super::guard::Guard;
-use super::host::{Host, HostInfo, Inherited, Locked, Place, owner_of};
-use super::refused::{Cause, Refused};
-use super::wake::Woken;
-use super::{Clock, Home, State, thread};
+use super::{Core, State};
+use crate::home::arrays::{Arrays, Undo};
+use crate::home::clock::Clock;
+use crate::home::host::{Host, HostInfo, Inherited, Journal, Locked, Place, owner_of};
+use crate::home::refused::{Cause, Refused};
+use crate::home::thread;
+use crate::home::wake::Woken;
 use crate::table::{
     self, Claim, Error, LeaseId, LeaseState, Outcome, Reason, Settings, Table, TicketId,
     TicketState, Time, first_sequence,
@@ -26,9 +29,9 @@ const IDLE: Duration = Duration::from_secs(5);
 const DYING: Duration = Duration::from_millis(1);
 const TREES: Duration = Duration::from_millis(20);
 
-impl Home {
+impl Core<Journal> {
     /// The home of the table in a file, which is made with these settings if there is none.
-    pub fn open_host(place: Place, mut settings: Settings) -> Result<Arc<Home>, Refused> {
+    pub fn open_host(place: Place, mut settings: Settings) -> Result<Arc<Self>, Refused> {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         settings.first_sequence = first_sequence(settings.limits, since_1970);
         let host = Host::attach(place, settings)?;
@@ -36,7 +39,7 @@ impl Home {
         let memory = host.arrays().clone();
         let table = Table::try_attach(memory, settings).ok_or_else(Refused::no_memory)?;
         let home =
-            Arc::new_cyclic(|me| Home { host: Some(host), ..Home::around(me, table, Clock::Real) });
+            Arc::new_cyclic(|me| Core { host: Some(host), ..Core::around(me, table, Clock::Real) });
         match home.settle_in() {
             Ok(()) => Ok(home),
             Err(refused) => {
@@ -45,9 +48,11 @@ impl Home {
             }
         }
     }
+}
 
+impl<U: Undo> Core<U> {
     fn settle_in(self: &Arc<Self>) -> Result<(), Refused> {
-        let Some(host) = &self.host else { return Ok(()) };
+        let Some(host) = self.host() else { return Ok(()) };
         let stuck = "a process that uses it has its lock and does not go on; continue or end it";
         let state = self.lock();
         if state.host.is_none() {
@@ -73,7 +78,7 @@ impl Home {
 
     /// The lock of this process, and then that of the file. If the latter cannot be had, the table refuses commands.
     #[inline(always)]
-    pub(super) fn lock_shared<'a>(&'a self, host: &'a Host, limit: Duration) -> Guard<'a> {
+    pub(super) fn lock_shared<'a>(&'a self, host: &'a Host, limit: Duration) -> Guard<'a, U> {
         if host.is_forked() {
             return self.lock_forked();
         }
@@ -105,7 +110,7 @@ impl Home {
     /// A forked child: nothing is its own, and any lock may be taken for ever.
     #[cold]
     #[allow(unsafe_code)]
-    fn lock_forked(&self) -> Guard<'_> {
+    fn lock_forked(&self) -> Guard<'_, U> {
         // SAFETY: no thread but this one came into the child, and the guard does not free the lock.
         let mut guard = Guard::new(unsafe { self.state.make_guard_unchecked() });
         guard.forked = true;
@@ -115,7 +120,7 @@ impl Home {
 
     /// The lock came from a process that died, or the file is not as it should be.
     #[cold]
-    fn recover(&self, host: &Host, state: &State, locked: Locked) {
+    fn recover(&self, host: &Host, state: &State<U>, locked: Locked) {
         if host.is_corrupt() {
             return state.table.mark_corrupt();
         }
@@ -155,7 +160,7 @@ impl Home {
         &self,
         host: &Host,
         limit: Duration,
-        command: impl FnOnce(&Table<super::Arrays>, Time) -> T,
+        command: impl FnOnce(&Table<Arrays<U>>, Time) -> T,
     ) -> T {
         let state = self.lock_shared(host, limit);
         let now = self.time_for(&state.table);
@@ -255,7 +260,7 @@ impl Home {
         let (begun, begins) = mpsc::channel();
         let home = self.clone();
         let keep = move || {
-            let Some(host) = &home.host else { return };
+            let Some(host) = home.host() else { return };
             let life = host.begin_life();
             let lives = life.is_ok();
             let _ = begun.send(life);
@@ -348,7 +353,7 @@ impl Home {
 
     /// What there is to know of the file; `None` if the table lives in this process alone.
     pub fn host_info(&self) -> Option<HostInfo> {
-        let host = self.host.as_ref()?;
+        let host = self.host()?;
         // As it was before this took the lock itself.
         let lock = host.lock_info();
         Some(self.run(|table, _| host.info(table, lock)))
@@ -356,7 +361,7 @@ impl Home {
 
     /// Makes a held lease one of whoever has the descriptor that this gives.
     pub fn keep_for_children(&self, id: LeaseId) -> Result<Inherited, Error> {
-        let host = self.host.as_ref().ok_or(Error::NotShared)?;
+        let host = self.host().ok_or(Error::NotShared)?;
         let (descriptor, slot) = host.new_tree()?;
         let state = self.lock();
         let now = self.time_for(&state.table);
@@ -372,7 +377,7 @@ impl Home {
 
     /// Makes a held lease one of another process that uses the table.
     pub fn hand_to(&self, id: LeaseId, process: u32) -> Result<(), Error> {
-        let host = self.host.as_ref().ok_or(Error::NotShared)?;
+        let host = self.host().ok_or(Error::NotShared)?;
         self.run(|table, now| {
             let owner = host.owner_with(process).ok_or(Error::UnknownProcess)?;
             table.give_to(now, id, owner)
@@ -381,7 +386,7 @@ impl Home {
 }
 
 /// Gives back what the process had that was in this slot. Only with the lock.
-fn reap_slot(host: &Host, state: &State, slot: usize, now: Time) {
+fn reap_slot<U: Undo>(host: &Host, state: &State<U>, slot: usize, now: Time) {
     let table = &state.table;
     if let Ok(reaped) = table.reap(now, owner_of(slot), Reason::HolderDied) {
         table.record_death(now, host.process_in(slot), reaped);
@@ -398,7 +403,7 @@ fn reap_slot(host: &Host, state: &State, slot: usize, now: Time) {
 
 /// After a command that decided tickets, or that others want to know of.
 #[cold]
-pub(super) fn hand_over(host: &Host, mut guard: Guard<'_>) {
+pub(super) fn hand_over<U: Undo>(host: &Host, mut guard: Guard<'_, U>) {
     if guard.host.is_none() {
         return;
     }
@@ -425,7 +430,7 @@ pub(super) fn hand_over(host: &Host, mut guard: Guard<'_>) {
 
 /// A command is done: it counts from now on, or is undone if it was cut short.
 #[inline(always)]
-pub(super) fn finish(host: &Host, state: &State, cut_short: bool) {
+pub(super) fn finish<U: Undo>(host: &Host, state: &State<U>, cut_short: bool) {
     if cut_short || state.table.is_corrupt() {
         undo(host, state, cut_short);
     } else {
@@ -435,7 +440,7 @@ pub(super) fn finish(host: &Host, state: &State, cut_short: bool) {
 }
 
 #[cold]
-fn undo(host: &Host, state: &State, cut_short: bool) {
+fn undo<U: Undo>(host: &Host, state: &State<U>, cut_short: bool) {
     let undone = host.journal().is_empty() || host.journal().roll_back().is_ok();
     // A panic is undone, and does not concern others; but this process's own notes about the table are half done.
     if !undone || !cut_short {

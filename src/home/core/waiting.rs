@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
-use super::Home;
-use super::wake::{self, Role};
+use super::Core;
+use crate::home::arrays::Undo;
+use crate::home::wake::{self, Role};
 use crate::table::{Error, TicketId, TicketState};
 
-impl Home {
+impl<U: Undo> Core<U> {
     /// Blocks the thread until the ticket is decided or the time has come; what it is then.
     pub fn await_ticket(
         &self,
@@ -20,7 +21,7 @@ impl Home {
             return Ok(state);
         }
         #[cfg(target_os = "linux")]
-        if let Some(host) = &self.host {
+        if let Some(host) = self.host() {
             return self.await_shared(host, id, until);
         }
         let mut state = self.watch(id, role, &wake::this_thread());

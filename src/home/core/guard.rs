@@ -5,13 +5,14 @@ use std::ops::{Deref, DerefMut};
 
 use parking_lot::MutexGuard;
 
+use super::{Core, State};
+use crate::home::arrays::Undo;
 #[cfg(target_os = "linux")]
-use super::host::Host;
-use super::{Home, State};
+use crate::home::host::Host;
 
 /// Has the lock; what is done with it counts when this goes.
-pub(super) struct Guard<'a> {
-    state: ManuallyDrop<MutexGuard<'a, State>>,
+pub(super) struct Guard<'a, U: Undo> {
+    state: ManuallyDrop<MutexGuard<'a, State<U>>>,
     /// The file whose lock it has too.
     #[cfg(target_os = "linux")]
     pub(super) host: Option<&'a Host>,
@@ -23,9 +24,9 @@ pub(super) struct Guard<'a> {
     unwinding: bool,
 }
 
-impl<'a> Guard<'a> {
+impl<'a, U: Undo> Guard<'a, U> {
     #[inline(always)]
-    pub fn new(state: MutexGuard<'a, State>) -> Self {
+    pub fn new(state: MutexGuard<'a, State<U>>) -> Self {
         Guard {
             state: ManuallyDrop::new(state),
             #[cfg(target_os = "linux")]
@@ -33,7 +34,7 @@ impl<'a> Guard<'a> {
             #[cfg(target_os = "linux")]
             forked: false,
             #[cfg(target_os = "linux")]
-            unwinding: std::thread::panicking(),
+            unwinding: U::SHARED && std::thread::panicking(),
         }
     }
 
@@ -41,7 +42,8 @@ impl<'a> Guard<'a> {
     #[inline(always)]
     pub fn must_hand_over(&self) -> bool {
         #[cfg(target_os = "linux")]
-        if let Some(host) = self.host
+        if U::SHARED
+            && let Some(host) = self.host
             && host.is_listened_to()
         {
             return true;
@@ -50,43 +52,45 @@ impl<'a> Guard<'a> {
     }
 }
 
-impl Home {
+impl<U: Undo> Core<U> {
     #[inline(always)]
-    pub(super) fn lock(&self) -> Guard<'_> {
+    pub(super) fn lock(&self) -> Guard<'_, U> {
         #[cfg(target_os = "linux")]
-        if let Some(host) = &self.host {
+        if let Some(host) = self.host() {
             return self.lock_shared(host, super::shared::STUCK);
         }
         Guard::new(self.state.lock())
     }
 }
 
-impl Deref for Guard<'_> {
-    type Target = State;
+impl<U: Undo> Deref for Guard<'_, U> {
+    type Target = State<U>;
     #[inline(always)]
-    fn deref(&self) -> &State {
+    fn deref(&self) -> &State<U> {
         &self.state
     }
 }
 
-impl DerefMut for Guard<'_> {
+impl<U: Undo> DerefMut for Guard<'_, U> {
     #[inline(always)]
-    fn deref_mut(&mut self) -> &mut State {
+    fn deref_mut(&mut self) -> &mut State<U> {
         &mut self.state
     }
 }
 
-impl Drop for Guard<'_> {
+impl<U: Undo> Drop for Guard<'_, U> {
     #[inline(always)]
     #[allow(unsafe_code)]
     fn drop(&mut self) {
         #[cfg(target_os = "linux")]
-        if let Some(host) = self.host {
+        if U::SHARED
+            && let Some(host) = self.host
+        {
             let cut_short = std::thread::panicking() && !self.unwinding;
             super::shared::finish(host, &self.state, cut_short);
         }
         #[cfg(target_os = "linux")]
-        if self.forked {
+        if U::SHARED && self.forked {
             return;
         }
         // SAFETY: nobody uses it after this.

@@ -1,0 +1,438 @@
+//! A table with its lock, its clock and its waiters.
+//!
+//! One lock guards the table. What a release frees is given to the first ticket it serves before the lock is free again, and
+//! only that ticket's waiter is woken, after the lock is free: nobody barges in, nobody wakes for nothing. The woken waiter reads
+//! its lease from the ticket without the lock.
+//!
+//! One whose table lies in a file (`shared.rs`) does all that, and the same for the other processes that use the file.
+
+mod guard;
+mod keeper;
+#[cfg(target_os = "linux")]
+mod shared;
+mod waiting;
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::task::Waker;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
+
+use super::arrays::{Arrays, NoUndo, Undo, try_new_table};
+use super::clock::Clock;
+#[cfg(target_os = "linux")]
+use super::host::Host;
+#[cfg(target_os = "linux")]
+use super::signal_fd::SignalFd;
+use super::wake::{Listener, Listeners, Role, Wakers, Woken};
+use crate::table::{
+    self, Claim, Error, FOREVER, LeaseId, LeaseState, Outcome, Settings, Table, TicketId,
+    TicketState, Time, first_sequence,
+};
+use guard::Guard;
+
+/// A table with its lock, its clock and its waiters.
+#[derive(Debug)]
+pub(crate) struct Core<U: Undo> {
+    /// For the keeper, which is started wherever somebody begins to wait.
+    me: Weak<Core<U>>,
+    memory: Arrays<U>,
+    clock: Clock,
+    state: Mutex<State<U>>,
+    keeper_refused: AtomicBool,
+    abandoned: AtomicBool,
+    /// The file in which the table lies, if others share it.
+    #[cfg(target_os = "linux")]
+    host: Option<Host>,
+}
+
+#[derive(Debug)]
+struct State<U: Undo> {
+    table: Table<Arrays<U>>,
+    wakers: Wakers,
+    listeners: Listeners,
+    /// Until when the keeper sleeps; `None` while there is no keeper.
+    keeper_until: Option<Time>,
+    keeper: Option<JoinHandle<()>>,
+    /// The number of the last event that this process told others of who share the table.
+    #[cfg(target_os = "linux")]
+    told_others: u64,
+    closing: bool,
+}
+
+impl<U: Undo> State<U> {
+    fn wake_keeper(&self) {
+        if let Some(keeper) = &self.keeper {
+            keeper.thread().unpark();
+        }
+    }
+
+    /// Does anybody want to know of what time brings, without calling?
+    fn anybody_waits(&self) -> bool {
+        self.table.waiting() != 0 || !self.listeners.is_empty()
+    }
+}
+
+/// How often those who wait look at the clock if there is nobody else to do it.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// No id of any table of this process is larger.
+static LAST_ID: AtomicU64 = AtomicU64::new(0);
+
+/// Numbers for the ids of one table: no other table of this process gets the same ids, so that none takes another's for its own.
+fn numbers(bits: u32) -> Range<u64> {
+    // So many ids, which a clock passes in 1/64 of a second.
+    let count = (1 << 25 >> bits).max(16);
+    let range = |last: u64| (last >> bits) + 1..(last >> bits) + 1 + count;
+    let next = |last| Some(range(last).end << bits);
+    let (Ok(last) | Err(last)) = LAST_ID.fetch_update(Ordering::AcqRel, Ordering::Acquire, next);
+    range(last)
+}
+
+impl Core<NoUndo> {
+    /// A fresh table; `None` if the system does not give the memory. With a real clock ids go on growing from table to
+    /// table: from the wall clock, and within this process from whatever was given out before.
+    pub fn try_new(mut settings: Settings, real_clock: bool) -> Option<Arc<Self>> {
+        settings.numbers = Some(numbers);
+        if real_clock {
+            let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let bits = settings.limits.sizes().id_bits();
+            let first = first_sequence(settings.limits, since_1970) << bits;
+            LAST_ID.fetch_max(first, Ordering::AcqRel);
+        }
+        let table = try_new_table(settings)?;
+        let clock = if real_clock { Clock::Real } else { Clock::Ticks(AtomicU64::new(0)) };
+        Some(Arc::new_cyclic(|me| Core::around(me, table, clock)))
+    }
+}
+
+impl<U: Undo> Core<U> {
+    fn around(me: &Weak<Core<U>>, table: Table<Arrays<U>>, clock: Clock) -> Self {
+        let memory = table.memory().clone();
+        let state = State {
+            table,
+            wakers: Wakers::default(),
+            listeners: Listeners::default(),
+            keeper_until: None,
+            keeper: None,
+            #[cfg(target_os = "linux")]
+            told_others: 0,
+            closing: false,
+        };
+        Core {
+            me: me.clone(),
+            memory,
+            clock,
+            state: Mutex::new(state),
+            keeper_refused: AtomicBool::new(false),
+            abandoned: AtomicBool::new(false),
+            #[cfg(target_os = "linux")]
+            host: None,
+        }
+    }
+
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// The file in which the table lies.
+    #[cfg(target_os = "linux")]
+    #[inline(always)]
+    fn host(&self) -> Option<&Host> {
+        // Known when it is compiled, so that a table of one process does not ask.
+        if U::SHARED { self.host.as_ref() } else { None }
+    }
+
+    /// Do other processes use the table too?
+    pub fn is_shared(&self) -> bool {
+        self.owner() != 0
+    }
+
+    /// The number of this process among those that share the table; 0 if it is alone.
+    #[inline(always)]
+    pub fn owner(&self) -> u16 {
+        #[cfg(target_os = "linux")]
+        if let Some(host) = self.host() {
+            return host.owner();
+        }
+        0
+    }
+
+    /// Runs one command on the table, and wakes whoever that served.
+    #[inline(always)]
+    pub fn run<T>(&self, command: impl FnOnce(&Table<Arrays<U>>, Time) -> T) -> T {
+        let state = self.lock();
+        let now = self.time_for(&state.table);
+        let answer = command(&state.table, now);
+        if state.must_hand_over() {
+            self.hand_over(state);
+        }
+        answer
+    }
+
+    /// Asks for a lease, for this process.
+    #[inline(always)]
+    pub fn claim(&self, claim: Claim<'_>) -> Result<Outcome, Error> {
+        #[cfg(target_os = "linux")]
+        if let Some(host) = self.host() {
+            return self.claim_shared(host, claim);
+        }
+        self.run(|table, now| table.claim(now, &claim))
+    }
+
+    /// Looks at the table as it is now.
+    pub fn look<T>(&self, query: impl FnOnce(&Table<Arrays<U>>) -> T) -> T {
+        #[cfg(target_os = "linux")]
+        if let Some(host) = self.host() {
+            self.reap(host);
+        }
+        self.run(|table, now| {
+            // Fails only for a time beyond all times, and then looking is still right.
+            let _ = table.advance(now);
+            query(table)
+        })
+    }
+
+    /// The time of a command. Another thread may have read the clock later and run its command earlier.
+    #[inline(always)]
+    fn time_for(&self, table: &Table<Arrays<U>>) -> Time {
+        self.clock.now().max(table.now())
+    }
+
+    /// After a command that left, or had, tickets, or that somebody listens to: time may have moved on meanwhile, the keeper may have to start or to
+    /// get up earlier, and those that were served are woken.
+    #[cold]
+    fn hand_over(&self, mut guard: Guard<'_, U>) {
+        let state = &mut *guard;
+        let goes_on = !state.closing && state.anybody_waits();
+        if goes_on && state.table.next_due() != FOREVER {
+            let now = self.time_for(&state.table);
+            if now >= state.table.next_due() {
+                // Fails only for a time beyond all times; the next command says so.
+                let _ = state.table.advance(now);
+            }
+        }
+        #[cfg(target_os = "linux")]
+        if let Some(host) = self.host() {
+            return shared::hand_over(host, guard);
+        }
+        let mut woken = Woken::default();
+        let State { table, wakers, listeners, .. } = state;
+        table.take_decided(|place| wakers.take(place, &mut woken));
+        listeners.take(table.last_event(), &mut woken);
+        let mut start_keeper = false;
+        if goes_on && self.clock.is_real() {
+            match state.keeper_until {
+                None => {
+                    state.keeper_until = Some(0);
+                    start_keeper = true;
+                }
+                Some(until) if state.table.next_due() < until => state.wake_keeper(),
+                Some(_) => {}
+            }
+        }
+        drop(guard);
+        if start_keeper {
+            self.start_keeper();
+        }
+        woken.wake();
+    }
+
+    /// Calls `waker` when the ticket is decided; what it is now.
+    pub fn watch(&self, ticket: TicketId, role: Role, waker: &Waker) -> Option<TicketState> {
+        if self.is_forked() {
+            return None;
+        }
+        let waker = waker.clone();
+        let mut state = self.lock();
+        let found = state.table.ticket(ticket);
+        let place = state.table.place_of(ticket);
+        let unused = match found {
+            Some(TicketState::Waiting) => state.wakers.add(place, role, waker),
+            _ => Some(waker),
+        };
+        self.keeper_must_know(&state);
+        drop(state);
+        drop(unused);
+        found
+    }
+
+    /// A descriptor that becomes readable when the ticket is decided. However often it is asked for, the home keeps one.
+    #[cfg(target_os = "linux")]
+    pub fn ticket_fd(&self, ticket: TicketId) -> Result<std::os::fd::OwnedFd, Error> {
+        if self.is_forked() {
+            return Err(Error::Forked);
+        }
+        self.check_keeper()?;
+        let mut fd = SignalFd::new()?;
+        let mut state = self.lock();
+        match state.table.ticket(ticket) {
+            None => return Err(Error::UnknownTicket),
+            Some(TicketState::Waiting) => {
+                let place = state.table.place_of(ticket);
+                fd = state.wakers.descriptor(place, fd);
+                self.keeper_must_know(&state);
+            }
+            Some(_) => fd.raise(),
+        }
+        drop(state);
+        fd.share()
+    }
+
+    /// Calls `waker` after every command that had events, until [`Self::unlisten`].
+    pub fn listen(&self, waker: Waker) -> Listener {
+        if self.is_forked() {
+            return Listener::default();
+        }
+        let mut state = self.lock();
+        let last = state.table.last_event();
+        let listener = state.listeners.add(last, waker);
+        self.keeper_must_know(&state);
+        // The keeper may have to get up for it.
+        self.hand_over(state);
+        listener
+    }
+
+    pub fn unlisten(&self, listener: Listener) {
+        if self.is_forked() {
+            return;
+        }
+        // The waker is dropped without the lock.
+        let _waker = self.lock().listeners.remove(listener);
+    }
+
+    /// Somebody waits who does not sleep on a ticket itself: in a shared home the keeper must learn it from others.
+    fn keeper_must_know(&self, _state: &State<U>) {
+        #[cfg(target_os = "linux")]
+        if let Some(host) = self.host() {
+            host.listen(!_state.listeners.is_empty(), !_state.wakers.is_empty());
+            host.ring_own();
+        }
+    }
+
+    /// Has the last user of the table gone?
+    pub fn is_closed(&self) -> bool {
+        self.is_forked() || self.state.lock().closing
+    }
+
+    /// Was the table of others when this process was forked? Then it must not touch anything, its own memory included: a fork may have cut short any change of it.
+    fn is_forked(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        if let Some(host) = self.host() {
+            return host.is_forked();
+        }
+        false
+    }
+
+    /// A command was cut short by a panic: the table can no longer be trusted, and nobody waits for it in vain.
+    pub fn abandon(&self) {
+        if self.is_forked() {
+            return;
+        }
+        let mut woken = Woken::default();
+        let mut state = self.lock();
+        state.table.mark_corrupt();
+        self.abandoned.store(true, Ordering::Release);
+        state.wakers.take_all(&mut woken);
+        state.listeners.take_all(&mut woken);
+        drop(state);
+        woken.wake();
+    }
+
+    /// Looks at what does not change with time.
+    #[inline(always)]
+    pub fn peek<T>(&self, query: impl FnOnce(&Table<Arrays<U>>) -> T) -> T {
+        query(&self.lock().table)
+    }
+
+    /// Will a ticket that waits never be decided?
+    pub fn is_abandoned(&self) -> bool {
+        self.abandoned.load(Ordering::Acquire)
+    }
+
+    /// An error if nobody looks at the clock, so that what is told by descriptors alone would never be told.
+    #[cfg(target_os = "linux")]
+    pub fn check_keeper(&self) -> Result<(), Error> {
+        match self.keeper_refused.load(Ordering::Acquire) {
+            true => Err(Error::System(libc::EAGAIN)),
+            false => Ok(()),
+        }
+    }
+
+    /// Until when to sleep before looking at the clock oneself: as long as one likes, unless the system refused to start a keeper.
+    pub fn look_by(&self, until: Option<Instant>) -> Option<Instant> {
+        if !self.keeper_refused.load(Ordering::Acquire) {
+            return until;
+        }
+        let soon = Instant::now() + LOOK;
+        Some(until.map_or(soon, |until| until.min(soon)))
+    }
+
+    /// The state of a lease, without the lock.
+    #[inline(always)]
+    pub fn state(&self, id: LeaseId) -> Option<LeaseState> {
+        let read = || table::lease_state(&self.memory, id, || self.clock.now());
+        #[cfg(target_os = "linux")]
+        if let Some(host) = self.host() {
+            return self.shared_state(host, id, read);
+        }
+        read()
+    }
+
+    /// What became of a ticket, without the lock.
+    pub fn ticket(&self, id: TicketId) -> Option<TicketState> {
+        let read = || table::ticket_state(&self.memory, id);
+        #[cfg(target_os = "linux")]
+        if let Some(host) = self.host() {
+            return host.settled(read).unwrap_or_else(|_| self.peek(|table| table.ticket(id)));
+        }
+        read()
+    }
+
+    /// Whoever waited for the ticket knows what became of it; false if it was withdrawn before that.
+    pub fn collect(&self, id: TicketId) -> bool {
+        self.lock().table.collect(id)
+    }
+
+    /// Renews a lease, without the lock where no rule but the simplest applies.
+    #[inline(always)]
+    pub fn renew(&self, id: LeaseId) -> Result<Time, Error> {
+        #[cfg(target_os = "linux")]
+        if let Some(host) = self.host() {
+            return self.renew_shared(host, id);
+        }
+        match table::renew_quickly(&self.memory, id, self.clock.now()) {
+            Some(end) => Ok(end),
+            None => self.run(|table, now| table.renew(now, id, None)),
+        }
+    }
+
+    /// How many leases are held, without the lock unless one has run out since the table was last used.
+    #[inline(always)]
+    pub fn held(&self) -> u32 {
+        #[cfg(target_os = "linux")]
+        if U::SHARED {
+            return self.look(|table| table.held());
+        }
+        let (held, next_due) = table::held_and_due(&self.memory);
+        if next_due == FOREVER || self.clock.now() < next_due {
+            return held;
+        }
+        self.look(|table| table.held())
+    }
+
+    /// Counts one tick, or, with a real clock, only brings the table up to date.
+    #[inline(always)]
+    pub fn tick(&self) {
+        let now = match &self.clock {
+            Clock::Ticks(count) => count.fetch_add(1, Ordering::AcqRel) + 1,
+            Clock::Real => self.clock.now(),
+        };
+        if now >= table::held_and_due(&self.memory).1 {
+            self.look(|_| ());
+        }
+    }
+}
