@@ -118,8 +118,10 @@ impl Life {
     /// Sleeping on this brings the news of the end; `None` if it has come already.
     pub(super) fn watched(&self) -> Option<Sleep<'_>> {
         let word = self.word();
-        let value = word.fetch_or(libc::FUTEX_WAITERS, Ordering::AcqRel) | libc::FUTEX_WAITERS;
-        has_owner(value).then_some(Sleep::on(word, value))
+        // Only while it has an owner: a bit that is set before the mutex is locked would make its lock wait for nobody.
+        let mark = |value| has_owner(value).then_some(value | libc::FUTEX_WAITERS);
+        let seen = word.fetch_update(Ordering::AcqRel, Ordering::Acquire, mark).ok()?;
+        Some(Sleep::on(word, seen | libc::FUTEX_WAITERS))
     }
 
     /// Is its thread still there, as far as is known at once? If not, the process is dying, or has only begun.
