@@ -261,20 +261,20 @@ impl<U: Undo> Core<U> {
         let home = self.clone();
         let keep = move || {
             let Some(host) = home.host() else { return };
-            let life = host.begin_life();
-            let lives = life.is_ok();
-            let _ = begun.send(life);
+            let (life, news) = match host.begin_life() {
+                Ok(life) => (Some(life), Ok(())),
+                Err(error) => (None, Err(error)),
+            };
+            let _ = begun.send(news);
             drop(begun);
-            if !lives {
-                return;
-            }
+            let Some(life) = life else { return };
             let kept = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 while home.keep_shared(host) {}
             }));
             if kept.is_err() {
                 home.abandon();
             }
-            host.end_life();
+            drop(life);
         };
         let keeper = thread::spawn("ternlease-keeper", keep)?;
         self.state.lock().keeper = Some(keeper);

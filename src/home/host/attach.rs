@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use super::file::{self, Mapped};
 use super::journal::Journal;
 use super::layout::{SLOTS, slot_state};
+use super::life::Living;
 use super::liveness::{self, Attachment, byte_of, try_lock_byte};
 use super::{Host, ring};
 use super::{lock, place::Place};
@@ -106,14 +107,8 @@ impl Host {
     }
 
     /// The thread that calls this is the one whose end tells of the process's.
-    pub fn begin_life(&self) -> std::io::Result<()> {
-        // SAFETY: the slot is this process's, and its memory is never taken back.
-        unsafe { self.own_slot().life.begin() }
-    }
-
-    /// Called by the same thread.
-    pub fn end_life(&self) {
-        self.own_slot().life.end();
+    pub fn begin_life(&self) -> std::io::Result<Living<'static>> {
+        self.file.slots[self.slot].life.begin()
     }
 
     /// This process has left: it must not touch the table again.

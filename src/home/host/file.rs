@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::{Duration, Instant};
 
 use super::journal::Journal;
-use super::layout::{MAGIC, Parts, Preamble, Region, SLOTS, Slot, VERSION, abi};
+use super::layout::{MAGIC, Parts, Preamble, Region, SLOTS, Slot, VERSION};
 use super::liveness::{self, OPENING};
 use super::place::Place;
 use crate::home::arrays::{Arrays, Undo};
@@ -17,7 +17,7 @@ use crate::home::refused::Refused;
 use crate::table::{Limits, Settings, Table};
 use crate::zeroed::ZeroedArray;
 
-/// A file in memory. It is never taken out again: the C library forbids that for the mutexes in it.
+/// A file in memory. It is never taken out again: threads may sleep on words in it.
 #[derive(Debug)]
 pub(crate) struct Mapped {
     pub preamble: &'static Preamble,
@@ -179,9 +179,9 @@ fn prepare(file: &File, place: &Place, settings: Settings) -> Result<&'static Ma
             true => Err(Refused::corrupt()),
         };
     }
-    if found.version != VERSION || found.abi != abi() {
+    if found.version != VERSION {
         return Err(Refused::words(
-            "its file was made by another version of ternlease, or for another C library; use the same, or another name",
+            "its file was made by another version of ternlease; use the same, or another name",
         ));
     }
     let limits = found.limits;
@@ -208,7 +208,6 @@ fn read_at_most(file: &File, buffer: &mut [u8]) -> io::Result<usize> {
 struct Found {
     magic: u64,
     version: u32,
-    abi: u32,
     boot: [u64; 2],
     limits: Limits,
     ready: bool,
@@ -223,7 +222,6 @@ impl Found {
         Found {
             magic: word(at!(Preamble, magic)),
             version: half(at!(Preamble, version)),
-            abi: half(at!(Preamble, abi)),
             boot: [word(at!(Preamble, boot)), word(at!(Preamble, boot) + 8)],
             limits: Limits {
                 leases: half(at!(Preamble, leases)),
@@ -269,7 +267,6 @@ fn make(file: &File, place: &Place, settings: Settings) -> Result<&'static Mappe
     let preamble = mapped.preamble;
     preamble.magic.store(MAGIC, Ordering::Release);
     preamble.version.store(VERSION, Ordering::Relaxed);
-    preamble.abi.store(abi(), Ordering::Relaxed);
     for (cell, word) in preamble.boot.iter().zip(boot()?) {
         cell.store(word, Ordering::Relaxed);
     }

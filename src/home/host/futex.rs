@@ -102,6 +102,11 @@ pub(super) fn wake_one(word: &AtomicU32) {
     wake(word.as_ptr(), 1);
 }
 
+/// Wakes all who sleep on the word.
+pub(super) fn wake_all(word: &AtomicU32) {
+    wake(word.as_ptr(), i32::MAX);
+}
+
 /// Wakes all who sleep on the lower half of the word.
 pub(super) fn wake_lower_half(word: &Cell64) {
     wake(lower_half(word), i32::MAX);

@@ -1,10 +1,10 @@
 //! What a file of the host home consists of: a preamble, slots for processes, the journal, and the table.
 
-use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
 use super::journal::{Journal, Note};
+use super::life::Life;
 use crate::home::arrays::Arrays;
 use crate::table::Limits;
 use crate::zeroed::{Zeroed, ZeroedArray};
@@ -18,19 +18,13 @@ pub(super) const VERSION: u32 = 1;
 /// Processes that can use a file at the same time.
 pub(super) const SLOTS: usize = 1024;
 
-/// What must agree between the programs that share a file beside the version: the mutexes of the C library.
-pub(super) const fn abi() -> u32 {
-    let library = if cfg!(target_env = "musl") { 2 } else { 1 };
-    size_of::<libc::pthread_mutex_t>() as u32 | library << 16
-}
-
 /// The beginning of a file.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(crate) struct Preamble {
     pub magic: AtomicU64,
     pub version: AtomicU32,
-    pub abi: AtomicU32,
+    pub spare: AtomicU32,
     /// Since which start of the machine: times in the table count from it.
     pub boot: [AtomicU64; 2],
     pub leases: AtomicU32,
@@ -103,28 +97,7 @@ pub(super) mod slot_state {
     pub const TREE: u32 = 2;
 }
 
-/// A robust mutex that the keeper of a process holds as long as it lives.
-#[repr(transparent)]
-pub(crate) struct Life(pub UnsafeCell<libc::pthread_mutex_t>);
-
-impl Default for Life {
-    fn default() -> Self {
-        Life(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER))
-    }
-}
-
-impl std::fmt::Debug for Life {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Life")
-    }
-}
-
-// SAFETY: a mutex is made to be shared.
-unsafe impl Sync for Life {}
-// SAFETY: it never moves: it lies in the file.
-unsafe impl Send for Life {}
-
-// SAFETY: atomic integers, and a mutex that is initialised anew before each use; zero is a value of both.
+// SAFETY: atomic integers.
 unsafe impl Zeroed for Slot {}
 // SAFETY: atomic integers.
 unsafe impl Zeroed for Preamble {}

@@ -4,8 +4,7 @@
 //! the process is wholly gone, its other files included; that is when what it had is given to others. It means the same in every PID
 //! namespace, and no number is ever mistaken for another process.
 //!
-//! A large process takes long to go, so the news come earlier: the keeper of each process holds a robust mutex, which the kernel marks
-//! when a dying process has only begun to go.
+//! A large process takes long to go, so the news come earlier (`life.rs`).
 
 use std::fs::File;
 use std::io;
@@ -15,8 +14,7 @@ use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr, AtomicU32, Ordering};
 
 use super::Host;
-use super::futex::Sleep;
-use super::layout::{Life, SLOTS};
+use super::layout::SLOTS;
 
 /// The bytes that are locked lie far behind the end of any file.
 const FIRST_BYTE: i64 = 1 << 40;
@@ -79,59 +77,6 @@ impl Host {
     pub(super) fn is_taken(&self, slot: usize) -> bool {
         is_locked(&self.probe, byte_of(slot), 1)
     }
-}
-
-impl Life {
-    /// Where the C library keeps the word that the kernel knows.
-    fn word(&self) -> &AtomicU32 {
-        let offset = if cfg!(target_env = "musl") { 4 } else { 0 };
-        // SAFETY: inside the mutex, and aligned to 4 in both libraries. Both change it only atomically.
-        unsafe { AtomicU32::from_ptr(self.0.get().cast::<u8>().add(offset).cast()) }
-    }
-
-    /// Makes it the calling thread's until that ends.
-    ///
-    /// # Safety
-    /// Nobody else may use the slot, and its memory must stay for ever.
-    pub(super) unsafe fn begin(&self) -> io::Result<()> {
-        let done = |code| if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) };
-        let mut kind = std::mem::MaybeUninit::uninit();
-        // SAFETY: `kind` is filled in before it is used; the mutex is nobody else's.
-        unsafe {
-            done(libc::pthread_mutexattr_init(kind.as_mut_ptr()))?;
-            done(libc::pthread_mutexattr_setpshared(
-                kind.as_mut_ptr(),
-                libc::PTHREAD_PROCESS_SHARED,
-            ))?;
-            done(libc::pthread_mutexattr_setrobust(kind.as_mut_ptr(), libc::PTHREAD_MUTEX_ROBUST))?;
-            done(libc::pthread_mutex_init(self.0.get(), kind.as_ptr()))?;
-            done(libc::pthread_mutex_lock(self.0.get()))
-        }
-    }
-
-    /// Ends it, by the thread that began it.
-    pub(super) fn end(&self) {
-        // SAFETY: the calling thread has locked it, and it stays where it is.
-        unsafe { libc::pthread_mutex_unlock(self.0.get()) };
-    }
-
-    /// Sleeping on this brings the news of the end; `None` if it has come already.
-    pub(super) fn watched(&self) -> Option<Sleep<'_>> {
-        let word = self.word();
-        // Only while it has an owner: a bit that is set before the mutex is locked would make its lock wait for nobody.
-        let mark = |value| has_owner(value).then_some(value | libc::FUTEX_WAITERS);
-        let seen = word.fetch_update(Ordering::AcqRel, Ordering::Acquire, mark).ok()?;
-        Some(Sleep::on(word, seen | libc::FUTEX_WAITERS))
-    }
-
-    /// Is its thread still there, as far as is known at once? If not, the process is dying, or has only begun.
-    pub(super) fn goes_on(&self) -> bool {
-        has_owner(self.word().load(Ordering::Acquire))
-    }
-}
-
-fn has_owner(word: u32) -> bool {
-    word & libc::FUTEX_OWNER_DIED == 0 && word & libc::FUTEX_TID_MASK != 0
 }
 
 /// A descriptor that a forked child must not keep: it would keep its parent's lock.

@@ -1,7 +1,7 @@
 //! The host home: one table for all processes of a machine, in a file that they map. There is nothing to start, and nothing to clean up.
 //!
 //! `docs/homes.md` says what users must know. Here: `place` finds the file, `file` opens it, `layout` says what is in it, `lock` guards the table,
-//! `journal` undoes what a dead process had begun, `liveness` tells who lives, `attach` lets a process in and out.
+//! `journal` undoes what a dead process had begun, `liveness` and `life` tell who lives, `attach` lets a process in and out.
 #![allow(unsafe_code)]
 
 mod attach;
@@ -10,6 +10,7 @@ mod futex;
 mod info;
 mod journal;
 mod layout;
+mod life;
 mod liveness;
 mod lock;
 mod place;
