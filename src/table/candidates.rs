@@ -54,7 +54,7 @@ impl<M: Memory> Table<M> {
         }
         // The notes of these two passes are marks, not notes: leave none of them valid.
         let pass = self.scratch.begin_pass();
-        let mark = |&index: &u32| self.scratch.resources[index as usize].pass.replace(pass) == pass;
+        let mark = |&index: &u32| self.notes_on(index).pass.replace(pass) == pass;
         let twice = found.iter().any(mark);
         self.scratch.begin_pass();
         if twice { Err(Error::DuplicateCandidate) } else { Ok(()) }

@@ -50,7 +50,7 @@ impl<M: Memory> Table<M> {
         if !word.held() || word.is_past(self.now()) {
             return Err(Error::ParentNotHeld);
         }
-        if self.depth_of(index) + 1 >= MAX_DEPTH {
+        if self.depth_of(index) >= MAX_DEPTH - 1 {
             return Err(Error::TooDeep);
         }
         Ok(index)
@@ -70,7 +70,7 @@ impl<M: Memory> Table<M> {
         self.set(&extra.parent, parent);
         // By id as well: the parent's record may serve another lease before this one is forgotten.
         self.set(&extra.parent_id, self.lease_record(parent).slot.id.get());
-        self.set(&extra.depth, self.depth_of(parent) + 1);
+        self.set(&extra.depth, self.depth_of(parent).wrapping_add(1));
         self.push_front(
             &self.extra_record(parent).children,
             child,
@@ -90,13 +90,19 @@ impl<M: Memory> Table<M> {
 
     /// The lease and everything that hangs on it, directly or not.
     pub(super) fn each_in_chain(&self, index: u32, visit: &mut dyn FnMut(u32)) {
+        self.each_from(index, 0, visit);
+    }
+
+    fn each_from(&self, index: u32, depth: u32, visit: &mut dyn FnMut(u32)) {
         visit(index);
         if self.lease_record(index).flags.get() & flag::EXTRA == 0 {
             return;
         }
         let first = self.extra_record(index).children.get();
         for child in self.walk(first, |t, i| t.extra_record(i).next_sibling.get()) {
-            self.each_in_chain(child, visit);
+            if self.check(depth < MAX_DEPTH) {
+                self.each_from(child, depth + 1, visit);
+            }
         }
     }
 
@@ -104,8 +110,7 @@ impl<M: Memory> Table<M> {
     pub(super) fn end_children(&self, index: u32, at: Time, reason: Reason) {
         let inherited = if reason.is_revocation() { Reason::ParentRevoked } else { reason };
         let extra = self.extra_record(index);
-        let mut left = self.longest;
-        while extra.children.get() != 0 && left > 0 {
+        while extra.children.get() != 0 && !self.corrupt.get() {
             let child = extra.children.get();
             // A child whose own end has come ends by that: readers have seen it do so.
             let word = Word(self.lease_record(child).slot.word.get());
@@ -115,7 +120,8 @@ impl<M: Memory> Table<M> {
                 self.forget_revoker(child);
                 self.end_lease(child, at, inherited);
             }
-            left -= 1;
+            // It took itself out of the list.
+            self.check(extra.children.get() != child);
         }
         let parent = extra.parent.get();
         if parent != 0 {

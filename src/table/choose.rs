@@ -52,12 +52,6 @@ impl<M: Memory> Table<M> {
             0 => notes.len() / 2 + resource as usize,
             island => island as usize,
         };
-        match notes.get(at) {
-            Some(notes) => notes,
-            None => {
-                self.mark_corrupt();
-                &notes[0]
-            }
-        }
+        notes.get(at).unwrap_or_else(|| self.nothing(notes))
     }
 }

@@ -4,6 +4,7 @@ use super::layout::flag;
 use super::lease::priority_of;
 use super::memory::Memory;
 use super::resource::Demand;
+use super::slot::Word;
 use super::types::{Error, LeaseId, TicketId, Time};
 use super::{Reason, Table};
 
@@ -58,7 +59,7 @@ impl<M: Memory> Table<M> {
         let pass = self.reduce(false);
         for ticket in self.queue() {
             let worker = self.worker_notes(self.ticket_record(ticket).worker.get());
-            let dead = !self.scratch.tickets[ticket as usize].satisfied.get();
+            let dead = !self.ticket_notes(ticket).satisfied.get();
             if dead && worker.stuck_by.get() == 0 {
                 worker.stuck_by.set(ticket);
             }
@@ -74,7 +75,7 @@ impl<M: Memory> Table<M> {
     }
 
     fn each_stuck(&self, pass: u64, visit: &mut dyn FnMut(u32)) {
-        for worker in 1..=self.header().holders.fresh.get() {
+        for worker in 1..=self.last_holder_record() {
             if self.is_stuck(pass, worker) {
                 visit(worker);
             }
@@ -207,7 +208,10 @@ impl<M: Memory> Table<M> {
         }
         let grace = self.grace_of(youngest);
         self.take_away(youngest, now, Reason::DeadlockVictim, "", grace);
-        true
+        // Who was not held, or is not leaving, would be found again and again.
+        self.check(
+            self.is_leaving(youngest) || !Word(self.lease_record(youngest).slot.word.get()).held(),
+        )
     }
 
     /// How old the claim is that became this lease. A holder that lost a lease to break a deadlock keeps its age, and
@@ -243,8 +247,7 @@ impl<M: Memory> Table<M> {
         }
         let pass = self.reduce(true);
         let stuck = self.queue().find(|&ticket| {
-            !self.scratch.tickets[ticket as usize].satisfied.get()
-                && self.is_obtainable(pass, ticket)
+            !self.ticket_notes(ticket).satisfied.get() && self.is_obtainable(pass, ticket)
         });
         let Some(ticket) = stuck else { return false };
         let record = self.ticket_record(ticket);

@@ -70,13 +70,9 @@ impl<M: Memory> Table<M> {
     /// Forgets what an ended lease held.
     #[inline(always)]
     pub(super) fn forget_holds(&self, record: &Lease) {
-        let mut hold = record.holds.get();
-        while hold != 0 && !self.corrupt.get() {
-            let own = self.hold_record(hold);
-            let next = own.next_of_lease.get();
-            self.release_resource(own.resource.get());
+        for hold in self.walk(record.holds.get(), |t, i| t.hold_record(i).next_of_lease.get()) {
+            self.release_resource(self.hold_record(hold).resource.get());
             self.give(&self.header().holds, hold, |t, i| &t.hold_record(i).next);
-            hold = next;
         }
     }
 }

@@ -163,7 +163,7 @@ impl<M: Memory> Table<M> {
 
     /// All held leases, oldest first.
     pub fn leases(&self) -> Vec<LeaseInfo> {
-        let mut found: Vec<LeaseInfo> = (1..=self.header().leases.fresh.get())
+        let mut found: Vec<LeaseInfo> = (1..=self.last_lease_record())
             .filter(|&index| {
                 let slot = &self.lease_record(index).slot;
                 slot.id.get() != 0 && Word(slot.word.get()).held()
@@ -214,7 +214,8 @@ impl<M: Memory> Table<M> {
 
     /// Everything about all resources, by name.
     pub fn resources(&self) -> Vec<ResourceInfo> {
-        let mut found: Vec<ResourceInfo> = (1..=self.header().resources.fresh.get())
+        let mut found: Vec<ResourceInfo> = (1..=self
+            .last_used(&self.header().resources, self.memory.resources().len()))
             // A name knows its resource; the record of one that is gone is known to none.
             .filter(|&index| {
                 let name = self.resource_record(index).name.get();
@@ -267,7 +268,9 @@ impl<M: Memory> Table<M> {
         if index == 0 {
             return Vec::new();
         }
-        let mut ids = Vec::with_capacity(self.holder_record(index).holding.get() as usize);
+        let mut ids = Vec::with_capacity(
+            self.holder_record(index).holding.get().min(self.lease_limit) as usize,
+        );
         ids.extend(
             self.leases_of(index).map(|lease| LeaseId(self.lease_record(lease).slot.id.get())),
         );

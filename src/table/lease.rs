@@ -89,11 +89,16 @@ impl<M: Memory> Table<M> {
         let header = self.header();
         let len = self.memory.holds().len();
         let ended = self.walk(header.ended_leases.head.get(), |t, i| t.lease_record(i).next.get());
-        let remembered: u32 = ended.map(|lease| self.lease_record(lease).hold_count.get()).sum();
-        if (header.holds.live.get() - remembered) as usize + count as usize >= len {
+        let counts = ended.map(|lease| self.lease_record(lease).hold_count.get());
+        let remembered = counts.fold(0, u32::wrapping_add);
+        let left = header.holds.live.get().wrapping_sub(remembered);
+        if left as usize + count as usize >= len {
             return Err(Error::Full(Part::Holds));
         }
-        while !self.has_room(&header.holds, len, count) && !self.corrupt.get() {
+        while !self.has_room(&header.holds, len, count)
+            && self.check(header.ended_leases.head.get() != 0)
+            && !self.corrupt.get()
+        {
             self.forget_oldest_lease();
         }
         Ok(())
@@ -277,7 +282,9 @@ impl<M: Memory> Table<M> {
             }
             // Renewed in the last moment.
             None => {
-                let end = Word(record.slot.word.get()).time();
+                let word = Word(record.slot.word.get());
+                let end = word.time();
+                self.check(word.held() && end > now);
                 self.move_lease_timer(record.slot.id.get(), end);
             }
         }
@@ -313,11 +320,12 @@ impl<M: Memory> Table<M> {
             holder_links(self, index),
             holder_links,
         );
-        let mut hold = record.holds.get();
-        while hold != 0 && !self.corrupt.get() {
+        for hold in self.holds_of(index) {
             let own = self.hold_record(hold);
-            self.give_back(own, flags & flag::SHARED != 0, at);
-            hold = own.next_of_lease.get();
+            // What is another's is not given back.
+            if self.check(own.lease.get() == index) {
+                self.give_back(own, flags & flag::SHARED != 0, at);
+            }
         }
         if flags & (flag::SPARE | flag::PREEMPTIBLE) != 0 && flags & flag::REVOKING == 0 {
             self.sub(&header.takeable, 1);
@@ -332,7 +340,7 @@ impl<M: Memory> Table<M> {
         if reason.is_revocation() {
             self.increment(&header.revocations);
         }
-        let held_for = at - record.granted_at.get();
+        let held_for = at.wrapping_sub(record.granted_at.get());
         self.record_event(kind::ENDED, at, id, held_for, Some(reason));
         self.remember_lease(index);
         if header.waiting_children.get() != 0 {

@@ -88,10 +88,9 @@ impl<M: Memory> Table<M> {
         if record.head.get() != 0 {
             return;
         }
-        let mut member = record.members.get();
-        while member != 0 && !self.corrupt.get() {
-            let own = self.member_record(member);
-            let (next, resource) = (own.next_of_line.get(), own.resource.get());
+        for member in self.walk(record.members.get(), |t, i| t.member_record(i).next_of_line.get())
+        {
+            let resource = self.member_record(member).resource.get();
             self.unlink(
                 &self.resource_record(resource).members,
                 None,
@@ -100,7 +99,6 @@ impl<M: Memory> Table<M> {
             );
             self.give(&self.header().members, member, |t, i| &t.member_record(i).next);
             self.release_resource(resource);
-            member = next;
         }
         self.set(&record.members, 0);
         self.give(&self.header().lines, line, |t, i| &t.line_record(i).next);

@@ -72,7 +72,8 @@ impl<M: Memory> Table<M> {
         }
     }
 
-    /// Walks a list from `first`. Ends, and calls the table corrupt, if it is longer than any list can be.
+    /// Walks a list from `first`. Ends, and calls the table corrupt, if it is longer than any list can be. A record may be taken out of the list
+    /// once it was given.
     #[inline(always)]
     pub(super) fn walk<'a>(
         &'a self,
@@ -85,7 +86,7 @@ impl<M: Memory> Table<M> {
             if at == 0 {
                 return None;
             }
-            if fuel == 0 {
+            if fuel == 0 || self.broken.get() {
                 self.mark_corrupt();
                 return None;
             }

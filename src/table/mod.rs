@@ -94,6 +94,8 @@ pub struct Table<M: Memory> {
     longest: u32,
     // What changes is behind pointers: so the compiler knows that the table itself does not.
     corrupt: Box<PlainCell<bool>>,
+    /// The memory makes no sense: lists end here and now, so that no command goes astray for long.
+    broken: Box<PlainCell<bool>>,
     /// Why no command is carried out, if not because the memory is damaged.
     refusal: Box<PlainCell<Option<Error>>>,
     scratch: Box<Scratch>,
@@ -135,6 +137,7 @@ impl<M: Memory> Table<M> {
             numbers_end: PlainCell::new(0),
             longest: sizes.names.max(sizes.holds).max(sizes.members) as u32,
             corrupt: Box::new(PlainCell::new(false)),
+            broken: Box::new(PlainCell::new(false)),
             refusal: Box::new(PlainCell::new(None)),
             scratch: Box::new(Scratch::try_new(&sizes)?),
             memory,
@@ -228,7 +231,7 @@ impl<M: Memory> Table<M> {
     #[inline(always)]
     fn next_number(&self) -> u64 {
         let cell = &self.header().sequence;
-        let mut next = cell.get() + 1;
+        let mut next = cell.get().wrapping_add(1);
         if next >= self.numbers_end.get() {
             next = self.more_numbers(next);
         }
@@ -259,6 +262,22 @@ impl<M: Memory> Table<M> {
     #[cold]
     pub(crate) fn mark_corrupt(&self) {
         self.corrupt.set(true);
+        self.broken.set(true);
+    }
+
+    /// Marks the table corrupt unless this holds, which always does in memory that nobody has damaged; whether it does.
+    #[inline(always)]
+    fn check(&self, holds: bool) -> bool {
+        if !holds {
+            self.mark_corrupt();
+        }
+        holds
+    }
+
+    /// The last record of an array of `len` that was ever used.
+    fn last_used(&self, arena: &Arena, len: usize) -> u32 {
+        let last = arena.fresh.get();
+        if self.check((last as usize) < len) { last } else { len as u32 - 1 }
     }
 
     /// Does nothing make sense any more, or is every command refused?
@@ -278,6 +297,8 @@ impl<M: Memory> Table<M> {
     pub(crate) fn accept(&self) {
         if self.corrupt.get() && self.refusal.take().is_some() {
             self.corrupt.set(false);
+            // What was looked at without the lock need not have made sense.
+            self.broken.set(false);
         }
     }
 }

@@ -174,11 +174,8 @@ impl<M: Memory> Table<M> {
                 None => self.mark_corrupt(),
             }
         }
-        let mut piece = index;
-        while piece != 0 && !self.corrupt.get() {
-            let more = self.name_record(piece).more.get();
+        for piece in self.walk(index, |t, i| t.name_record(i).more.get()) {
             self.give(&self.header().names, piece, |t, i| &t.name_record(i).next);
-            piece = more;
         }
     }
 
@@ -251,6 +248,14 @@ impl<M: Memory> Table<M> {
             self.give(&self.header().holders, holder, |t, i| &t.holder_record(i).leases);
             self.drop_name_if_unused(named);
         }
+    }
+
+    pub(super) fn last_name_record(&self) -> u32 {
+        self.last_used(&self.header().names, self.memory.names().len())
+    }
+
+    pub(super) fn last_holder_record(&self) -> u32 {
+        self.last_used(&self.header().holders, self.memory.holders().len())
     }
 
     pub(super) fn holder_name(&self, holder: u32) -> String {

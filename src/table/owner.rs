@@ -103,11 +103,11 @@ impl<M: Memory> Table<M> {
         self.record_event(kind::ROLLED_BACK, now, process as u64, 0, None);
     }
 
-    fn last_ticket_record(&self) -> u32 {
-        self.header().tickets.fresh.get().min(self.memory.tickets().len() as u32 - 1)
+    pub(super) fn last_ticket_record(&self) -> u32 {
+        self.last_used(&self.header().tickets, self.memory.tickets().len())
     }
 
-    fn last_lease_record(&self) -> u32 {
-        self.header().leases.fresh.get().min(self.memory.leases().len() as u32 - 1)
+    pub(super) fn last_lease_record(&self) -> u32 {
+        self.last_used(&self.header().leases, self.memory.leases().len())
     }
 }

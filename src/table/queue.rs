@@ -134,7 +134,7 @@ impl<M: Memory> Table<M> {
         let mut place = 1;
         for resource in self.candidates_of(self.ticket_record(ticket).line.get()) {
             for earlier in self.earlier_conflicts(resource, rank, shared) {
-                if self.scratch.tickets[earlier as usize].pass.replace(pass) != pass {
+                if self.ticket_notes(earlier).pass.replace(pass) != pass {
                     place += 1;
                 }
             }
@@ -161,7 +161,9 @@ impl<M: Memory> Table<M> {
             dirty.retain(|&line| {
                 let ticket = self.grantable_in(line);
                 if ticket == 0 {
-                    self.scratch.dirty_line[line as usize].set(false);
+                    if let Some(mark) = self.scratch.dirty_line.get(line as usize) {
+                        mark.set(false);
+                    }
                     return false;
                 }
                 if best == 0 || self.rank(ticket) < self.rank(best) {

@@ -5,17 +5,22 @@ use super::Table;
 use super::layout::{flag, setting};
 use super::memory::Memory;
 use super::resource::{Demand, Usage};
-use super::scratch::{ResourceNotes, WorkerNotes};
+use super::scratch::{ResourceNotes, TicketNotes, WantNotes, WorkerNotes};
 
 impl<M: Memory> Table<M> {
     pub(super) fn worker_notes(&self, worker: u32) -> &WorkerNotes {
-        match self.scratch.workers.get(worker as usize) {
-            Some(notes) => notes,
-            None => {
-                self.mark_corrupt();
-                &self.scratch.workers[0]
-            }
-        }
+        let notes = &self.scratch.workers;
+        notes.get(worker as usize).unwrap_or_else(|| self.nothing(notes))
+    }
+
+    pub(super) fn ticket_notes(&self, ticket: u32) -> &TicketNotes {
+        let notes = &self.scratch.tickets;
+        notes.get(ticket as usize).unwrap_or_else(|| self.nothing(notes))
+    }
+
+    pub(super) fn want_notes(&self, want: u32) -> &WantNotes {
+        let notes = &self.scratch.wants;
+        notes.get(want as usize).unwrap_or_else(|| self.nothing(notes))
     }
 
     /// Could anybody be stuck at all?
@@ -36,7 +41,7 @@ impl<M: Memory> Table<M> {
     pub(super) fn reduce(&self, ordered: bool) -> u64 {
         let pass = self.scratch.begin_pass();
         for ticket in self.queue() {
-            let notes = &self.scratch.tickets[ticket as usize];
+            let notes = self.ticket_notes(ticket);
             notes.pass.set(pass);
             notes.satisfied.set(false);
             self.block(pass, self.ticket_record(ticket).worker.get());
@@ -133,7 +138,7 @@ impl<M: Memory> Table<M> {
     }
 
     fn satisfy_ticket(&self, pass: u64, ticket: u32) {
-        let notes = &self.scratch.tickets[ticket as usize];
+        let notes = self.ticket_notes(ticket);
         if !notes.satisfied.get() && self.is_obtainable(pass, ticket) {
             notes.satisfied.set(true);
             self.unblock(self.ticket_record(ticket).worker.get());
@@ -150,7 +155,7 @@ impl<M: Memory> Table<M> {
     }
 
     fn satisfy_want(&self, pass: u64, want: u32, holder: u32, resource: u32) {
-        let notes = &self.scratch.wants[want as usize];
+        let notes = self.want_notes(want);
         if notes.pass.replace(pass) != pass {
             notes.satisfied.set(false);
         }
@@ -174,7 +179,7 @@ impl<M: Memory> Table<M> {
 
     fn unblock(&self, worker: u32) {
         let notes = self.worker_notes(worker);
-        let left = notes.unsatisfied.get() - 1;
+        let left = notes.unsatisfied.get().wrapping_sub(1);
         notes.unsatisfied.set(left);
         if left == 0 {
             self.scratch.finished.push(worker);
@@ -224,7 +229,7 @@ impl<M: Memory> Table<M> {
         let round = self.scratch.begin_round();
         let mut changed = false;
         for ticket in self.queue() {
-            let notes = &self.scratch.tickets[ticket as usize];
+            let notes = self.ticket_notes(ticket);
             if notes.satisfied.get() {
                 continue;
             }

@@ -13,7 +13,7 @@ impl<M: Memory> Table<M> {
         if self.header().waiting.get() != 0 {
             self.settle_queue(now);
         } else if self.setting(setting::BREAK_DEADLOCKS) {
-            while self.break_deadlock(now) {}
+            while self.break_deadlock(now) && !self.corrupt.get() {}
         }
     }
 

@@ -230,7 +230,7 @@ pub(crate) fn end_after(now: Time, ttl: Time) -> Time {
 /// A renewal that comes when less than a quarter of the ttl is left is late.
 #[inline(always)]
 pub(crate) fn is_late(now: Time, end: Time, ttl: Time) -> bool {
-    end != FOREVER && ttl != FOREVER && (end - now) * 4 < ttl
+    end != FOREVER && ttl != FOREVER && end.saturating_sub(now).saturating_mul(4) < ttl
 }
 
 const _: () = assert!(NONE == 0, "zeroed memory must read as an empty slot");

@@ -5,7 +5,7 @@ use super::layout::{flag, resource_flag};
 use super::lease::priority_of;
 use super::memory::Memory;
 use super::resource::{Demand, Usage, usage};
-use super::scratch::ResourceNotes;
+use super::scratch::{LeaseNotes, ResourceNotes};
 use super::ticket::effective_priority;
 use super::types::Time;
 use super::{Reason, Table};
@@ -133,13 +133,13 @@ impl<M: Memory> Table<M> {
     }
 
     pub(super) fn notes_on(&self, resource: u32) -> &ResourceNotes {
-        match self.scratch.resources.get(resource as usize) {
-            Some(notes) => notes,
-            None => {
-                self.mark_corrupt();
-                &self.scratch.resources[0]
-            }
-        }
+        let notes = &self.scratch.resources;
+        notes.get(resource as usize).unwrap_or_else(|| self.nothing(notes))
+    }
+
+    fn lease_notes(&self, lease: u32) -> &LeaseNotes {
+        let notes = &self.scratch.leases;
+        notes.get(lease as usize).unwrap_or_else(|| self.nothing(notes))
     }
 
     fn is_gone(&self, pass: u64, lease: u32) -> bool {
@@ -222,7 +222,7 @@ impl<M: Memory> Table<M> {
             let notes = self.sketch(pass, self.hold_record(hold).resource.get());
             notes.set_usage(notes.usage().minus(self.held_usage(hold)));
         }
-        self.scratch.leases[lease as usize].gone.set(pass);
+        self.lease_notes(lease).gone.set(pass);
         self.scratch.gone.push(lease);
     }
 
@@ -231,7 +231,7 @@ impl<M: Memory> Table<M> {
         removed.truncate(were_removed);
         self.scratch.gone.with(|gone| {
             for lease in gone.drain(were_gone..) {
-                self.scratch.leases[lease as usize].gone.set(0);
+                self.lease_notes(lease).gone.set(0);
                 for hold in self.holds_of(lease) {
                     // Its sketch was made when the lease went.
                     let notes = self.notes_on(self.hold_record(hold).resource.get());

@@ -204,7 +204,9 @@ impl<M: Memory> Table<M> {
     /// Forgets the oldest decided ticket that was collected, putting those before it that were not behind the others.
     fn forget_a_ticket(&self) {
         let decided = &self.header().ended_tickets;
-        for _ in 0..decided.len.get() {
+        let known = self.memory.tickets().len() as u32;
+        self.check(decided.len.get() < known);
+        for _ in 0..decided.len.get().min(known) {
             let oldest = decided.head.get();
             let record = self.ticket_record(oldest);
             self.unlink_oldest_decided(oldest);
@@ -279,7 +281,7 @@ impl<M: Memory> Table<M> {
         self.leave_queue(index);
         self.leave_line(index);
         self.increment(self.counter(reason));
-        let waited = at - record.queued_at.get();
+        let waited = at.wrapping_sub(record.queued_at.get());
         self.record_event(kind::REFUSED, at, record.id.get(), waited, Some(reason));
         self.decide(index, REFUSED | reason.code() as u64);
     }

@@ -80,7 +80,7 @@ impl<M: Memory> Table<M> {
         let owner = timer.owner.get();
         if owner != 0 {
             self.set(&timer.owner, 0);
-            let last = self.header().timers.get() + 1;
+            let last = self.header().timers.get().wrapping_add(1);
             self.set(&self.header().timers, last);
             self.sift_up(last, (timer.at.get(), owner));
         }
@@ -104,7 +104,13 @@ impl<M: Memory> Table<M> {
         }
         self.set(cell, 0);
         if place & YOUNG != 0 {
-            self.set(&self.timer_record(place & !YOUNG).owner, 0);
+            let timer = self.timer_record(place & !YOUNG);
+            if self.check(timer.owner.get() == owner) {
+                self.set(&timer.owner, 0);
+            }
+            return;
+        }
+        if !self.check(self.timer_at(place).1 == owner) {
             return;
         }
         let last = self.header().timers.get();
@@ -188,6 +194,15 @@ impl<M: Memory> Table<M> {
         young.fold(old, Time::min)
     }
 
+    /// Does the first timer belong to a lease or ticket that there is, and that knows it?
+    fn is_first_timer_of(&self, owner: u64) -> bool {
+        let id = match owner & TICKET {
+            0 => self.lease_record(self.lease_index(owner)).slot.id.get(),
+            _ => self.ticket_record(self.ticket_index(owner & !TICKET)).id.get() | TICKET,
+        };
+        id == owner && self.timer_place(owner).get() == 1
+    }
+
     /// Lets everything happen that is due at `now`, in order.
     #[cold]
     pub(super) fn run_timers(&self, now: Time) {
@@ -197,7 +212,7 @@ impl<M: Memory> Table<M> {
         // What starts from here on is due later than `now`.
         while self.header().timers.get() != 0 && !self.corrupt.get() {
             let (at, owner) = self.timer_at(1);
-            if at > now {
+            if at > now || !self.check(self.is_first_timer_of(owner)) {
                 break;
             }
             if owner & TICKET != 0 {
@@ -224,10 +239,10 @@ impl<M: Memory> Table<M> {
 
 #[inline(always)]
 fn parent(place: u32) -> u32 {
-    (place - 2) / 4 + 1
+    place.wrapping_sub(2) / 4 + 1
 }
 
 #[inline(always)]
 fn first_child(place: u32) -> Option<u32> {
-    (place - 1).checked_mul(4)?.checked_add(2)
+    place.checked_sub(1)?.checked_mul(4)?.checked_add(2)
 }

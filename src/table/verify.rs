@@ -26,7 +26,7 @@ impl<M: Memory> Table<M> {
     fn verify_leases(&self) -> Result<(), String> {
         let header = self.header();
         let (mut held, mut ended, mut takeable, mut holds) = (0, 0, 0, 0);
-        for index in 1..=header.leases.fresh.get() {
+        for index in 1..=self.last_lease_record() {
             let record = self.lease_record(index);
             let id = record.slot.id.get();
             if id == 0 {
@@ -73,7 +73,7 @@ impl<M: Memory> Table<M> {
 
     fn verify_resources(&self) -> Result<(), String> {
         let mut found = 0;
-        for name in 1..=self.header().names.fresh.get() {
+        for name in 1..=self.last_name_record() {
             let index = self.name_record(name).resource.get();
             if index == 0 {
                 continue;
@@ -133,7 +133,7 @@ impl<M: Memory> Table<M> {
                 return Err(format!("{what}: counted {counted}, found {found}"));
             }
         }
-        let entangled = (1..=header.holders.fresh.get())
+        let entangled = (1..=self.last_holder_record())
             .map(|holder| self.holder_record(holder))
             .filter(|record| record.holding.get() != 0 && record.waiting.get() != 0)
             .count() as u32;

@@ -105,7 +105,7 @@ impl<M: Memory> Table<M> {
         if arena.live.get() == 0 {
             return;
         }
-        for want in 1..=arena.fresh.get() {
+        for want in 1..=self.last_used(arena, self.memory.wants().len()) {
             let record = self.want_record(want);
             if record.holder.get() != 0 {
                 visit(want, record.holder.get(), record.resource.get());
@@ -124,7 +124,7 @@ impl<M: Memory> Table<M> {
         if !self.setting(setting::IMPLIED_WANTS) {
             return;
         }
-        for name in 1..=self.header().names.fresh.get() {
+        for name in 1..=self.last_name_record() {
             let record = self.name_record(name);
             let (holder, resource) = (record.holder.get(), record.resource.get());
             if holder != 0 && resource != 0 && self.is_active(holder) {
@@ -136,7 +136,7 @@ impl<M: Memory> Table<M> {
     /// The wants of a stuck worker that are dead, oldest first, as resources; an implied one last.
     pub(super) fn first_dead_want(&self, pass: u64, worker: u32) -> u32 {
         let dead = |&want: &u32| {
-            let notes = &self.scratch.wants[want as usize];
+            let notes = self.want_notes(want);
             notes.pass.get() == pass && !notes.satisfied.get()
         };
         if let Some(want) = self.wants_of(worker).find(dead) {

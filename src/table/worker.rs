@@ -38,7 +38,7 @@ impl<M: Memory> Table<M> {
             let before = (held != 0 && waited != 0) as u32;
             let after = (holds != 0 && waits != 0) as u32;
             let entangled = &self.header().entangled;
-            self.set(entangled, entangled.get() + after - before);
+            self.set(entangled, entangled.get().wrapping_add(after).wrapping_sub(before));
         }
     }
 }
