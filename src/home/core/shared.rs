@@ -365,13 +365,20 @@ impl<U: Undo> Core<U> {
         let (descriptor, slot) = host.new_tree()?;
         let state = self.lock();
         let now = self.time_for(&state.table);
-        if state.host.is_some() && host.is_haunted(slot) {
+        let locked = state.host.is_some();
+        if locked && host.is_haunted(slot) {
             reap_slot(host, &state, slot, now);
         }
-        state.table.give_to(now, id, owner_of(slot))?;
-        host.journal().commit();
-        host.settle_tree(slot, now);
+        if locked {
+            // Before the lease is: what belongs to a slot that counts as free is never given back.
+            host.settle_tree(slot, now);
+        }
+        let given = state.table.give_to(now, id, owner_of(slot));
+        if locked && given.is_err() {
+            host.free_slot(slot);
+        }
         self.hand_over(state);
+        given?;
         Ok(Inherited::new(id, descriptor))
     }
 
