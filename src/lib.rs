@@ -66,4 +66,7 @@ mod pages {
     mod deadlocks {}
     #[doc = include_str!("../docs/inventory.md")]
     mod inventory {}
+    #[cfg(target_os = "linux")]
+    #[doc = include_str!("../docs/homes.md")]
+    mod homes {}
 }
