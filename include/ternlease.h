@@ -137,6 +137,8 @@ TERN_ENUM_BEGIN(tern_status_t)
     TERN_ERR_CORRUPT = -14,
     // The table has no room left. Open it with larger limits.
     TERN_ERR_FULL = -15,
+    // A process that has the lock of a shared table does not go on. Continue or end it.
+    TERN_ERR_STUCK = -16,
     // A name is empty.
     TERN_ERR_EMPTY_NAME = -20,
     // A name is longer than TERN_NAME_MAX bytes.
@@ -172,6 +174,8 @@ TERN_ENUM_BEGIN(tern_status_t)
     TERN_ERR_IN_USE = -35,
     // The holder has declared no such want.
     TERN_ERR_UNKNOWN_WANT = -36,
+    // No process of that number uses the table.
+    TERN_ERR_UNKNOWN_PROCESS = -37,
 TERN_ENUM_END
 
 // The name of a status, such as "TERN_ERR_NULL"; "TERN_STATUS_UNKNOWN" for a number that is
@@ -922,6 +926,10 @@ TERN_ENUM_BEGIN(tern_event_kind_t)
     TERN_EVENT_REFUSED = 6,
     // The health of a resource changed.
     TERN_EVENT_HEALTH = 7,
+    // A process that shared the table was found dead, and what it had was given back.
+    TERN_EVENT_DIED = 8,
+    // A process died in the middle of a change, which was undone.
+    TERN_EVENT_ROLLED_BACK = 9,
 TERN_ENUM_END
 
 // A reader of events.
@@ -955,6 +963,11 @@ typedef struct tern_event_t {
     uint8_t reserved[7];
     // TERN_EVENT_HEALTH: the name of the resource; otherwise empty.
     char resource[256];
+    // TERN_EVENT_DIED, TERN_EVENT_ROLLED_BACK: the process, by the number that it had for
+    // itself; otherwise 0.
+    uint32_t process;
+    // Zero.
+    uint32_t reserved2;
 } tern_event_t;
 
 static inline tern_event_t tern_event_init(void)
@@ -1180,6 +1193,124 @@ tern_status_t tern_manager_metrics(const tern_manager_t *manager,
                                    size_t capacity,
                                    size_t *needed,
                                    tern_error_t *err);
+
+/* ===========================================================================
+ * Host: tables that all processes of a machine share.
+ *
+ * A manager of "host:", "host:NAME" or "host:/PATH" has its table in a file that other
+ * processes open too; the first one makes it. What a process holds is given back when it is
+ * gone, however it ended. A child of fork() opens the table again. With all other managers, and
+ * on systems that are not Linux, the functions here are TERN_ERR_UNSUPPORTED.
+ *
+ *     tern_process_info_t processes[64] = { tern_process_info_init() };
+ *     size_t count = 0;
+ *     if (tern_manager_processes(manager, processes, 64, &count, &err) == TERN_OK)
+ *         for (size_t i = 0; i < count; i++)
+ *             printf("%" PRIu32 " holds %" PRIu32 "\n", processes[i].process, processes[i].leases);
+ * =========================================================================== */
+
+// How a process is.
+TERN_ENUM_BEGIN(tern_life_t)
+    // It lives.
+    TERN_LIFE_LIVES = 1,
+    // It is dying: its memory is being freed, its files may still be open.
+    TERN_LIFE_DYING = 2,
+    // It is gone, and nobody has taken note yet.
+    TERN_LIFE_GONE = 3,
+    // Not one process but all that have inherited a lease: tern_lease_keep_for_children().
+    TERN_LIFE_TREE = 4,
+TERN_ENUM_END
+
+// A shared table, and how it is. Make it with tern_host_info_init().
+typedef struct tern_host_info_t {
+    // sizeof(tern_host_info_t)
+    size_t struct_size;
+    // How large its file is.
+    uint64_t bytes;
+    // Changes that were undone because their author died, so far.
+    uint64_t roll_backs;
+    // Processes that were found dead, so far.
+    uint64_t deaths;
+    // Since when its lock is taken, by the manager's clock; otherwise 0.
+    uint64_t lock_since;
+    // Who had its lock when this was asked, by the number that it has for itself; 0: nobody. A
+    // process that has it for long does not go on.
+    uint32_t lock_process;
+    // How many processes use it: tern_manager_processes() tells them.
+    uint32_t process_count;
+    // 1 if the table makes no sense any more, otherwise 0.
+    uint8_t corrupt;
+    // Zero.
+    uint8_t reserved[7];
+    // Where its file is; cut if it is longer.
+    char path[1024];
+} tern_host_info_t;
+
+static inline tern_host_info_t tern_host_info_init(void)
+{
+    tern_host_info_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+// A process that uses a shared table. Make it with tern_process_info_init().
+typedef struct tern_process_info_t {
+    // sizeof(tern_process_info_t)
+    size_t struct_size;
+    // Since when it uses the table, by the manager's clock.
+    uint64_t since;
+    // Its number, as it sees itself: processes in different containers may have the same.
+    uint32_t process;
+    // The number under which the table knows it.
+    uint32_t owner;
+    // TERN_LIFE_*
+    int32_t life;
+    // How many leases it holds.
+    uint32_t leases;
+    // How many claims of its wait.
+    uint32_t tickets;
+    // Zero.
+    uint32_t reserved;
+} tern_process_info_t;
+
+static inline tern_process_info_t tern_process_info_init(void)
+{
+    tern_process_info_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+// Hands a held lease to another process that uses the table, by the number that it has for
+// itself: it ends with that process, and no longer with this one. TERN_ERR_UNKNOWN_PROCESS if
+// no process of that number uses the table.
+tern_status_t tern_lease_hand_to(const tern_manager_t *manager,
+                                 tern_lease_t lease,
+                                 uint32_t process,
+                                 tern_error_t *err);
+
+// Makes a held lease one of a tree of processes: it is held as long as any process has the
+// descriptor open that this gives, and ends as if its holder had died when the last of them has
+// closed it or is gone. Children and programs that this process starts from now on inherit it.
+// It is the caller's, who closes it to leave the lease to them. It is for nothing else: do not
+// read from it.
+tern_status_t tern_lease_keep_for_children(const tern_manager_t *manager,
+                                           tern_lease_t lease,
+                                           int *fd,
+                                           tern_error_t *err);
+
+// Where the table is, and whether all is well.
+tern_status_t tern_manager_host(const tern_manager_t *manager,
+                                tern_host_info_t *info,
+                                tern_error_t *err);
+
+// Every process that uses the table, this one included. `needed` as for all lists.
+tern_status_t tern_manager_processes(const tern_manager_t *manager,
+                                     tern_process_info_t *processes,
+                                     size_t capacity,
+                                     size_t *needed,
+                                     tern_error_t *err);
 
 /* ===========================================================================
  * Pool: devices, to be claimed.

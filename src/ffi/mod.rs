@@ -41,6 +41,7 @@ pub mod error;
 pub mod event;
 pub mod gpu_claim;
 pub mod gpu_lease;
+pub mod host;
 pub mod info;
 pub mod lease;
 pub mod manager;

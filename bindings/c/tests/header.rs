@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// The files of `src/ffi` that make up the header.
-const SECTIONS: [&str; 18] = [
+const SECTIONS: [&str; 19] = [
     "status",
     "reason",
     "error",
@@ -22,6 +22,7 @@ const SECTIONS: [&str; 18] = [
     "watch",
     "deadlock",
     "counters",
+    "host",
     "pool",
     "device",
     "gpu_claim",

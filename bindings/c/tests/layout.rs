@@ -17,6 +17,7 @@ use ternlease_core::ffi::error::tern_error_t;
 use ternlease_core::ffi::event::{tern_event_kind_t, tern_event_t};
 use ternlease_core::ffi::gpu_claim::*;
 use ternlease_core::ffi::gpu_lease::TERN_ENV_BY_UUID;
+use ternlease_core::ffi::host::*;
 use ternlease_core::ffi::info::*;
 use ternlease_core::ffi::lease::tern_lease_t;
 use ternlease_core::ffi::manager::*;
@@ -121,8 +122,13 @@ fn table() -> Table {
             notice, parent, flags, count, slots, memory_mib, priority
         }
         tern_event_t {
-            struct_size, number, missed, at, lease, ticket, until, duration, kind, reason, health, reserved, resource
+            struct_size, number, missed, at, lease, ticket, until, duration, kind, reason, health, reserved, resource,
+            process, reserved2
         }
+        tern_host_info_t {
+            struct_size, bytes, roll_backs, deaths, lock_since, lock_process, process_count, corrupt, reserved, path
+        }
+        tern_process_info_t { struct_size, since, process, owner, life, leases, tickets, reserved }
         tern_wait_t { struct_size, ticket, lease, worker }
         tern_pool_options_t {
             struct_size, devices, devices_len, flags, poll_us, drain_limit_us, recovery_us, slots, clean_memory_mib
@@ -146,11 +152,11 @@ fn table() -> Table {
             TERN_OK TERN_BUSY TERN_TIMEOUT TERN_EMPTY TERN_WAITING TERN_REFUSED TERN_UNCHANGED TERN_MORE
             TERN_ERR_NULL TERN_ERR_BAD_HANDLE TERN_ERR_CLOSED TERN_ERR_FORKED TERN_ERR_POISONED TERN_ERR_PANIC
             TERN_ERR_BAD_STRUCT TERN_ERR_BAD_TEXT TERN_ERR_BAD_VALUE TERN_ERR_BAD_URL TERN_ERR_UNSUPPORTED
-            TERN_ERR_VERSION TERN_ERR_SYSTEM TERN_ERR_CORRUPT TERN_ERR_FULL TERN_ERR_EMPTY_NAME
+            TERN_ERR_VERSION TERN_ERR_SYSTEM TERN_ERR_CORRUPT TERN_ERR_FULL TERN_ERR_STUCK TERN_ERR_EMPTY_NAME
             TERN_ERR_NAME_TOO_LONG TERN_ERR_ZERO_TTL TERN_ERR_TIME_TOO_LARGE TERN_ERR_TOO_FEW_RESOURCES
             TERN_ERR_DUPLICATE_RESOURCE TERN_ERR_ZERO_AMOUNT TERN_ERR_UNKNOWN_RESOURCE TERN_ERR_IMPOSSIBLE
             TERN_ERR_UNKNOWN_LEASE TERN_ERR_UNKNOWN_TICKET TERN_ERR_NOT_HELD TERN_ERR_NOT_A_REVOCATION
-            TERN_ERR_PARENT_NOT_HELD TERN_ERR_TOO_DEEP TERN_ERR_IN_USE TERN_ERR_UNKNOWN_WANT
+            TERN_ERR_PARENT_NOT_HELD TERN_ERR_TOO_DEEP TERN_ERR_IN_USE TERN_ERR_UNKNOWN_WANT TERN_ERR_UNKNOWN_PROCESS
         }
         tern_reason_t {
             TERN_REASON_NONE TERN_REASON_DEADLOCK_VICTIM TERN_REASON_PREEMPTED TERN_REASON_SPARE_RECLAIMED
@@ -167,8 +173,9 @@ fn table() -> Table {
         }
         tern_event_kind_t {
             TERN_EVENT_GRANTED TERN_EVENT_RENEWED_LATE TERN_EVENT_REVOKING TERN_EVENT_ENDED TERN_EVENT_QUEUED
-            TERN_EVENT_REFUSED TERN_EVENT_HEALTH
+            TERN_EVENT_REFUSED TERN_EVENT_HEALTH TERN_EVENT_DIED TERN_EVENT_ROLLED_BACK
         }
+        tern_life_t { TERN_LIFE_LIVES TERN_LIFE_DYING TERN_LIFE_GONE TERN_LIFE_TREE }
         tern_vendor_t {
             TERN_VENDOR_ANY TERN_VENDOR_NVIDIA TERN_VENDOR_AMD TERN_VENDOR_INTEL TERN_VENDOR_OTHER
         }

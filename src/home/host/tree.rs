@@ -34,6 +34,13 @@ impl AsFd for Inherited {
     }
 }
 
+/// The descriptor alone, for who keeps it in ways of its own.
+impl From<Inherited> for OwnedFd {
+    fn from(inherited: Inherited) -> OwnedFd {
+        inherited.descriptor
+    }
+}
+
 impl Host {
     /// A slot that is kept by whoever has the descriptor, which programs that this process starts inherit.
     pub fn new_tree(&self) -> Result<(OwnedFd, usize), Error> {
