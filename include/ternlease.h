@@ -329,8 +329,10 @@ tern_status_t tern_abi_check(uint32_t version_number, tern_error_t *err);
  * Manager: a table of leases on named resources.
  *
  * The URL picks the home of the table; "process:" is a table of its own, shared by the threads
- * of this process. Every function is safe to call from any thread. Closing must be the last use
- * of a manager: no other call with it may be running, and none may follow.
+ * of this process; "host:", "host:NAME" and "host:/PATH" are tables that all processes of this
+ * machine share, made by the first that opens them. Every function is safe to call from any
+ * thread. Closing must be the last use of a manager: no other call with it may be running, and
+ * none may follow.
  *
  * Times are counted in the manager's own unit: microseconds since the machine started, or, with
  * TERN_OPTION_TICKS, calls of tern_manager_tick(). TERN_FOREVER is without end.
@@ -362,11 +364,11 @@ typedef struct tern_options_t {
     size_t struct_size;
     // TERN_OPTION_*
     uint64_t flags;
-    // Leases held at the same time; 0: 65,536.
+    // Leases held at the same time; 0: 65,536, or 4,096 if processes share the table.
     uint32_t leases;
-    // Claims waiting at the same time; 0: 16,384.
+    // Claims waiting at the same time; 0: 16,384, or 4,096 if processes share the table.
     uint32_t tickets;
-    // Resources known at the same time; 0: 65,536.
+    // Resources known at the same time; 0: 65,536, or 4,096 if processes share the table.
     uint32_t resources;
     // Ended leases, decided tickets and events that are remembered; 0: 1,024.
     uint32_t history;
@@ -380,18 +382,20 @@ static inline tern_options_t tern_options_init(void)
     return made;
 }
 
-// Opens the table that a URL names. `options` may be NULL. Close it with tern_manager_close().
+// Opens the table that a URL names. `options` may be NULL; a table that others have made keeps
+// its limits. Close it with tern_manager_close().
 tern_status_t tern_manager_open(const char *url,
                                 size_t url_len,
                                 const tern_options_t *options,
                                 tern_manager_t **manager,
                                 tern_error_t *err);
 
-// Closes a manager. Its leases are gone with it, callbacks have ended when this returns (unless
-// one of them calls it), and the handle must not be used again. NULL is allowed. While a pool,
-// or another manager that a pool gave out, is open on the same table, only the handle ends,
-// after the callback that may be running: the table goes with the last of them. In a forked
-// child, too, only the handle ends: what the parent holds it keeps.
+// Closes a manager. Its leases are gone with it (of a shared table: those of this process),
+// callbacks have ended when this returns (unless one of them calls it), and the handle must not
+// be used again. NULL is allowed. While a pool, or another manager that a pool gave out, is
+// open on the same table, only the handle ends, after the callback that may be running: the
+// table goes with the last of them. In a forked child, too, only the handle ends: what the
+// parent holds it keeps.
 void tern_manager_close(tern_manager_t *manager);
 
 // Counts one tick. With a real clock: only brings the table up to date.

@@ -42,6 +42,7 @@
 #include "ternlease/events.hpp"
 #include "ternlease/gpu_claim.hpp"
 #include "ternlease/gpu_lease.hpp"
+#include "ternlease/host.hpp"
 #include "ternlease/info.hpp"
 #include "ternlease/lease.hpp"
 #include "ternlease/manager.hpp"

@@ -51,6 +51,7 @@ enum class status : std::int32_t {
     system = TERN_ERR_SYSTEM,                       ///< The operating system refused; os_errno says why.
     corrupt = TERN_ERR_CORRUPT,                     ///< The table's memory does not make sense.
     full = TERN_ERR_FULL,                           ///< The table has no room left.
+    stuck = TERN_ERR_STUCK,                         ///< A process that has the lock of a shared table does not go on.
     empty_name = TERN_ERR_EMPTY_NAME,               ///< A name is empty.
     name_too_long = TERN_ERR_NAME_TOO_LONG,         ///< A name is longer than TERN_NAME_MAX bytes.
     zero_ttl = TERN_ERR_ZERO_TTL,                   ///< A lease of no length was asked for.
@@ -68,6 +69,7 @@ enum class status : std::int32_t {
     too_deep = TERN_ERR_TOO_DEEP,                     ///< Leases hang at most 16 deep.
     in_use = TERN_ERR_IN_USE,                         ///< A resource that is in use cannot change its size.
     unknown_want = TERN_ERR_UNKNOWN_WANT,             ///< The holder has declared no such want.
+    unknown_process = TERN_ERR_UNKNOWN_PROCESS,       ///< No process of that number uses the table.
 };
 
 /// Why a lease is over, or a claim was refused. Numbers are stable: they can be stored and compared.
@@ -152,6 +154,16 @@ enum class event_kind : std::int32_t {
     queued = TERN_EVENT_QUEUED,             ///< A claim took its place in line.
     refused = TERN_EVENT_REFUSED,           ///< A claim left the line without a lease; it had waited for `duration`.
     health = TERN_EVENT_HEALTH,             ///< The health of a resource changed.
+    died = TERN_EVENT_DIED,                 ///< A process that shared the table was found dead; what it had was given back.
+    rolled_back = TERN_EVENT_ROLLED_BACK,   ///< A process died in the middle of a change, which was undone.
+};
+
+/// How a process is that shares a table.
+enum class life : std::int32_t {
+    lives = TERN_LIFE_LIVES, ///< It lives.
+    dying = TERN_LIFE_DYING, ///< It is dying: its memory is being freed, its files may still be open.
+    gone = TERN_LIFE_GONE,   ///< It is gone, and nobody has taken note yet.
+    tree = TERN_LIFE_TREE,   ///< Not one process but all that have inherited a lease.
 };
 
 /// The name of a status in C, such as "TERN_BUSY". The text is constant.

@@ -92,6 +92,29 @@ struct event {
     span duration;                      ///< A length of time, where the kind says so.
     tern::health health = tern::health::failed; ///< event_kind::health: how the resource is now.
     std::string resource;                       ///< event_kind::health: which one.
+    std::uint32_t process = 0; ///< event_kind::died, rolled_back: the process, by the number that it had for itself.
+};
+
+/// A shared table, and how it is.
+struct host_info {
+    std::string path;                ///< Where its file is.
+    std::uint64_t bytes = 0;         ///< How large that is.
+    std::uint64_t roll_backs = 0;    ///< Changes that were undone because their author died, so far.
+    std::uint64_t deaths = 0;        ///< Processes that were found dead, so far.
+    std::uint32_t process_count = 0; ///< How many processes use it: manager::processes() tells them.
+    std::uint32_t lock_process = 0;  ///< Who had its lock when this was asked; 0: nobody.
+    moment lock_since;               ///< Since when. A process that has it for long does not go on.
+    bool corrupt = false;            ///< The table makes no sense any more.
+};
+
+/// A process that uses a shared table.
+struct process_info {
+    std::uint32_t process = 0; ///< Its number, as it sees itself: those in different containers may have the same.
+    std::uint32_t owner = 0;   ///< The number under which the table knows it.
+    tern::life life{};         ///< How it is.
+    moment since;              ///< Since when it uses the table.
+    std::uint32_t leases = 0;  ///< How many leases it holds.
+    std::uint32_t tickets = 0; ///< How many claims of its wait.
 };
 
 /// A deadlock as it was when it was looked for.
@@ -181,7 +204,28 @@ inline event to_cpp(const tern_event_t& raw)
     event.duration = span::units(raw.duration);
     event.health = static_cast<health>(raw.health);
     event.resource = raw.resource;
+    event.process = raw.process;
     return event;
+}
+
+inline host_info to_cpp(const tern_host_info_t& raw)
+{
+    host_info info;
+    info.path = raw.path;
+    info.bytes = raw.bytes;
+    info.roll_backs = raw.roll_backs;
+    info.deaths = raw.deaths;
+    info.process_count = raw.process_count;
+    info.lock_process = raw.lock_process;
+    info.lock_since = moment(raw.lock_since);
+    info.corrupt = raw.corrupt != 0;
+    return info;
+}
+
+inline process_info to_cpp(const tern_process_info_t& raw)
+{
+    return {raw.process, raw.owner,  static_cast<life>(raw.life), moment(raw.since),
+            raw.leases,  raw.tickets};
 }
 
 inline deadlock::wait to_cpp(const tern_wait_t& raw)

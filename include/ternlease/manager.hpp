@@ -39,7 +39,8 @@ public:
     /// None: all calls fail with status::null.
     manager() noexcept = default;
 
-    /// Opens the table that a URL names. "process:" is a new table, shared by the threads of this process.
+    /// Opens the table that a URL names. "process:" is a new table, shared by the threads of this process; "host:",
+    /// "host:NAME" and "host:/PATH" are tables that all processes of this machine share.
     static result<manager> open(std::string_view url, const options& how = {})
     {
         if (auto fits = abi_check(); !fits)
@@ -140,6 +141,21 @@ public:
 
     /// A descriptor that becomes readable when watch() would call. It is the caller's, who closes it.
     [[nodiscard]] result<int> watch_fd(lease_id id) const;
+
+    /// Hands a held lease to another process that shares the table, by the number that it has for itself: it ends with
+    /// that process, and no longer with this one. Detach it first from what releases it here.
+    result<void> hand_to(lease_id id, std::uint32_t process) const;
+
+    /// Makes a held lease one of a tree of processes: it is held as long as any process has this descriptor open, which
+    /// those that this process starts from now on inherit. It is the caller's, who closes it to leave the lease to
+    /// them.
+    [[nodiscard]] result<int> keep_for_children(lease_id id) const;
+
+    /// Where the table is that processes share, and whether all is well; status::unsupported if they do not.
+    result<host_info> host() const;
+
+    /// Every process that shares the table, this one included; status::unsupported if none can.
+    result<std::vector<process_info>> processes() const;
 
     /// The leases a holder holds, oldest first.
     result<std::vector<lease_id>> held_by(std::string_view holder) const

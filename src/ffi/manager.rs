@@ -1,6 +1,7 @@
 //! Manager: a table of leases on named resources.
 //!
-//! The URL picks the home of the table; "process:" is a table of its own, shared by the threads of this process.
+//! The URL picks the home of the table; "process:" is a table of its own, shared by the threads of this process; "host:", "host:NAME" and
+//! "host:/PATH" are tables that all processes of this machine share, made by the first that opens them.
 //! Every function is safe to call from any thread. Closing must be the last use of a manager:
 //! no other call with it may be running, and none may follow.
 //!
@@ -39,11 +40,11 @@ pub struct tern_options_t {
     pub struct_size: usize,
     /// TERN_OPTION_…
     pub flags: u64,
-    /// Leases held at the same time; 0: 65,536.
+    /// Leases held at the same time; 0: 65,536, or 4,096 if processes share the table.
     pub leases: u32,
-    /// Claims waiting at the same time; 0: 16,384.
+    /// Claims waiting at the same time; 0: 16,384, or 4,096 if processes share the table.
     pub tickets: u32,
-    /// Resources known at the same time; 0: 65,536.
+    /// Resources known at the same time; 0: 65,536, or 4,096 if processes share the table.
     pub resources: u32,
     /// Ended leases, decided tickets and events that are remembered; 0: 1,024.
     pub history: u32,
@@ -116,7 +117,7 @@ pub(super) fn hand_out(manager: LeaseManager) -> *mut tern_manager_t {
     Handle::open(manager)
 }
 
-/// Opens the table that a URL names. `options` may be NULL. Close it with tern_manager_close().
+/// Opens the table that a URL names. `options` may be NULL; a table that others have made keeps its limits. Close it with tern_manager_close().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_manager_open(
     url: *const c_char,
@@ -132,7 +133,7 @@ pub unsafe extern "C" fn tern_manager_open(
             let url = self::url(url, url_len)?;
             let options = match options.is_null() {
                 true => Options::real(),
-                false => sized::with(options, "options", read)?,
+                false => sized::with(options, "options", |options| read(url, options))?,
             };
             let opened = LeaseManager::open_with(url, options)?;
             manager.write_unaligned(hand_out(opened));
@@ -141,13 +142,13 @@ pub unsafe extern "C" fn tern_manager_open(
     }
 }
 
-fn read(options: &tern_options_t) -> Result<Options, Failure> {
+fn read(url: &str, options: &tern_options_t) -> Result<Options, Failure> {
     let has = |flag| options.flags & flag != 0;
     let known = TERN_OPTION_TICKS | TERN_OPTION_OPEN_HOUSE | TERN_OPTION_BREAK_DEADLOCKS;
     if options.flags & !known != 0 {
         return Err(Failure::argument(TERN_ERR_BAD_VALUE, "options.flags", "has unknown bits"));
     }
-    let usual = Limits::default();
+    let usual = Options::usual_limits(url);
     let limit = |given, usual| match given {
         0 => Ok(usual),
         given if given <= Limits::MAX => Ok(given),
@@ -169,7 +170,7 @@ fn read(options: &tern_options_t) -> Result<Options, Failure> {
     Ok(made.limits(limits))
 }
 
-/// Closes a manager. Its leases are gone with it, callbacks have ended when this returns (unless one of
+/// Closes a manager. Its leases are gone with it (of a shared table: those of this process), callbacks have ended when this returns (unless one of
 /// them calls it), and the handle must not be used again. NULL is allowed. While a pool, or another manager that a pool gave out, is
 /// open on the same table, only the handle ends, after the callback that may be running: the table goes with the last of them. In a forked child, too, only the handle ends: what
 /// the parent holds it keeps.

@@ -61,6 +61,15 @@ impl Options {
     pub(super) const SHARED_LIMITS: Limits =
         Limits { leases: 4096, tickets: 4096, resources: 4096, history: 1024 };
 
+    /// What fits into the table that a URL names, if nothing else is said.
+    pub(crate) fn usual_limits(url: &str) -> Limits {
+        match home_of(url) {
+            #[cfg(target_os = "linux")]
+            Ok(Where::Host(_)) => Self::SHARED_LIMITS,
+            _ => Limits::default(),
+        }
+    }
+
     pub(super) fn settings(&self, usual: Limits) -> Settings {
         let limits = self.limits.unwrap_or(usual);
         let resources = limits.resources.max(self.least_resources);

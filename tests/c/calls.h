@@ -4,8 +4,8 @@
 
 #include "world.h"
 
-/* What a call needs first. */
-enum need { NO_HANDLE, MANAGER, EVENTS, DEADLOCKS, POOL };
+/* What a call needs first; SHARED is a manager too, of a table that processes share. */
+enum need { NO_HANDLE, MANAGER, EVENTS, DEADLOCKS, POOL, SHARED };
 
 enum { POINTERS = 7 };
 
@@ -89,6 +89,10 @@ CALL(events_fd, (w->events, w->events_fd, w->err))
 CALL(deadlocks_victim, (w->deadlocks, 0, w->lease_out, w->err))
 CALL(deadlocks_stuck, (w->deadlocks, 0, w->names, w->capacity, w->needed, w->err))
 CALL(deadlocks_cycle, (w->deadlocks, 0, w->waits, w->capacity, w->needed, w->err))
+CALL(lease_hand_to, (w->shared, w->shared_lease, (uint32_t)getpid(), w->err))
+CALL(lease_keep_for_children, (w->shared, w->shared_lease, w->children_fd, w->err))
+CALL(manager_host, (w->shared, w->host, w->err))
+CALL(manager_processes, (w->shared, w->sharers, w->capacity, w->needed, w->err))
 CALL(pool_open, (w->url, w->url_len, w->pool_options_in, w->pool_out, w->err))
 CALL(pool_on, (w->manager, w->pool_options_in, w->pool_out, w->err))
 CALL(pool_manager, (w->pool, w->manager_out, w->err))
@@ -116,6 +120,7 @@ CALL(gpu_lease_keep_alive, (w->pool, w->gpu_lease, w->err))
 #define MAY(member) { #member, offsetof(struct world, member), 1 }
 #define M MUST(manager)
 #define P MUST(pool)
+#define S MUST(shared)
 #define CLAIM MUST(claim_in), MUST(claim.holder), MUST(claim.resources), MUST(texts[1].data)
 #define GPU_CLAIM MUST(gpu_claim_in), MUST(gpu_claim.holder), MUST(gpu_claim.devices), MUST(device_names[1].data)
 
@@ -165,6 +170,10 @@ static const struct call calls[] = {
     C(deadlocks_victim, DEADLOCKS, TERN_OK, MUST(deadlocks), MUST(lease_out)),
     C(deadlocks_stuck, DEADLOCKS, TERN_OK, MUST(deadlocks), MUST(names), MAY(needed)),
     C(deadlocks_cycle, DEADLOCKS, TERN_OK, MUST(deadlocks), MUST(waits), MAY(needed)),
+    C(lease_hand_to, SHARED, TERN_OK, S),
+    C(lease_keep_for_children, SHARED, TERN_OK, S, MUST(children_fd)),
+    C(manager_host, SHARED, TERN_OK, S, MUST(host)),
+    C(manager_processes, SHARED, TERN_OK, S, MUST(sharers), MAY(needed)),
     C(pool_open, NO_HANDLE, TERN_OK, MUST(url), MAY(pool_options_in), MUST(pool_options.devices), MUST(pool_out)),
     C(pool_on, MANAGER, TERN_OK, M, MAY(pool_options_in), MUST(pool_options.devices), MUST(pool_out)),
     C(pool_manager, POOL, TERN_OK, P, MUST(manager_out)),
@@ -191,6 +200,7 @@ static const struct call calls[] = {
 #undef MAY
 #undef M
 #undef P
+#undef S
 #undef CLAIM
 #undef GPU_CLAIM
 

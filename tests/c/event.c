@@ -11,6 +11,7 @@ static tern_event_t next_event(tern_events_t *events)
     CHECK_EQ(event.struct_size, sizeof event);
     for (size_t i = 0; i < sizeof event.reserved; i++)
         CHECK_EQ(event.reserved[i], 0);
+    CHECK(event.process == 0 && event.reserved2 == 0);
     return event;
 }
 

@@ -26,6 +26,7 @@ static void check_close(struct world *world)
     tern_deadlocks_close(world->report);
     tern_events_close(world->reader);
     tern_pool_close(world->gpus);
+    tern_manager_close(world->host_owner);
     tern_manager_close(world->owner);
     tern_manager_close(world->owner);
     int32_t status = tern_manager_tick(world->owner, NULL);

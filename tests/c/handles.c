@@ -4,20 +4,21 @@
 static void give(struct world *world, enum need need, const void *handle)
 {
     const void **places[] = { NULL, (const void **)(void *)&world->manager, (const void **)(void *)&world->events,
-                              (const void **)(void *)&world->deadlocks, (const void **)(void *)&world->pool };
+                              (const void **)(void *)&world->deadlocks, (const void **)(void *)&world->pool,
+                              (const void **)(void *)&world->shared };
     *places[need] = handle;
 }
 
 static const void *handle_of(const struct world *world, enum need kind)
 {
-    const void *handles[] = { NULL, world->owner, world->reader, world->report, world->gpus };
+    const void *handles[] = { NULL, world->owner, world->reader, world->report, world->gpus, world->host_owner };
     return handles[kind];
 }
 
 static void close_as(enum need kind, const void *handle)
 {
     void *pointer = (void *)(uintptr_t)handle;
-    if (kind == MANAGER)
+    if (kind == MANAGER || kind == SHARED)
         tern_manager_close(pointer);
     else if (kind == EVENTS)
         tern_events_close(pointer);
@@ -34,7 +35,7 @@ static void check_other_kinds(void)
     world_open(&world);
     for (size_t i = 0; i < CALLS; i++) {
         for (enum need kind = MANAGER; kind <= POOL && calls[i].need != NO_HANDLE; kind++) {
-            if (kind == calls[i].need)
+            if (kind == calls[i].need || (kind == MANAGER && calls[i].need == SHARED))
                 continue;
             give(&world, calls[i].need, handle_of(&world, kind));
             check_refused(&calls[i], &world, TERN_ERR_BAD_HANDLE);
@@ -76,7 +77,7 @@ static void check_no_handles(void)
         check_refused(&calls[i], &world, TERN_ERR_BAD_HANDLE);
         world_fill_inputs(&world);
     }
-    for (enum need kind = MANAGER; kind <= POOL; kind++) {
+    for (enum need kind = MANAGER; kind <= SHARED; kind++) {
         close_as(kind, (const char *)handle_of(&world, kind) + 1);
         close_as(kind, zeros);
         close_as(kind, ones);

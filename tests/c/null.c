@@ -34,6 +34,7 @@ static void check_without_error(const struct call *call)
     world.events = NULL;
     world.deadlocks = NULL;
     world.pool = NULL;
+    world.shared = NULL;
     if (call->need != NO_HANDLE) {
         CHECK_EQ(call->run(&world), TERN_ERR_NULL);
         CHECK(nothing_happened(&world));
@@ -107,6 +108,7 @@ int main(void)
     check_no_room("tern_ticket_resources", offsetof(struct world, names), TERN_MORE, 1);
     check_no_room("tern_deadlocks_stuck", offsetof(struct world, names), TERN_MORE, 2);
     check_no_room("tern_deadlocks_cycle", offsetof(struct world, waits), TERN_MORE, 2);
+    check_no_room("tern_manager_processes", offsetof(struct world, sharers), TERN_MORE, 1);
     check_no_room("tern_pool_absence", offsetof(struct world, text), TERN_MORE, 1);
     check_no_room("tern_pool_snapshot", offsetof(struct world, statuses), TERN_MORE, 2);
     check_no_room("tern_pool_leases_on", offsetof(struct world, leases), TERN_MORE, 1);

@@ -34,6 +34,7 @@ static void use_everything(void)
         world.events = NULL;
         world.deadlocks = NULL;
         world.pool = NULL;
+        world.shared = NULL;
         if (calls[i].need != NO_HANDLE)
             calls[i].run(&world);
         world_close(&world);

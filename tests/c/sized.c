@@ -42,6 +42,8 @@ static const struct answer {
     { "tern_ticket_resources", offsetof(struct world, names), sizeof(tern_name_t), 1, 1 },
     { "tern_deadlocks_stuck", offsetof(struct world, names), sizeof(tern_name_t), 2, 1 },
     { "tern_deadlocks_cycle", offsetof(struct world, waits), sizeof(tern_wait_t), 2, 1 },
+    { "tern_manager_host", offsetof(struct world, host), sizeof(tern_host_info_t), 1, 0 },
+    { "tern_manager_processes", offsetof(struct world, sharers), sizeof(tern_process_info_t), 1, 1 },
     { "tern_pool_device", offsetof(struct world, device), sizeof(tern_device_t), 1, 0 },
     { "tern_pool_device_status", offsetof(struct world, statuses), sizeof(tern_device_status_t), 1, 0 },
     { "tern_pool_snapshot", offsetof(struct world, statuses), sizeof(tern_device_status_t), 2, 1 },

@@ -30,6 +30,7 @@ static const struct {
     S(TERN_ERR_SYSTEM),
     S(TERN_ERR_CORRUPT),
     S(TERN_ERR_FULL),
+    S(TERN_ERR_STUCK),
     S(TERN_ERR_EMPTY_NAME),
     S(TERN_ERR_NAME_TOO_LONG),
     S(TERN_ERR_ZERO_TTL),
@@ -47,6 +48,7 @@ static const struct {
     S(TERN_ERR_TOO_DEEP),
     S(TERN_ERR_IN_USE),
     S(TERN_ERR_UNKNOWN_WANT),
+    S(TERN_ERR_UNKNOWN_PROCESS),
 };
 
 enum { COUNT = sizeof statuses / sizeof statuses[0] };

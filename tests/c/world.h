@@ -16,7 +16,7 @@ struct outputs {
     tern_lease_t lease;
     tern_ticket_t ticket;
     tern_resource_t resource;
-    int ticket_fd, events_fd, watch_fd;
+    int ticket_fd, events_fd, watch_fd, children_fd;
     tern_manager_t *manager;
     tern_events_t *events;
     tern_deadlocks_t *deadlocks;
@@ -34,10 +34,14 @@ struct outputs {
     tern_device_t device;
     tern_device_status_t statuses[ROOM];
     tern_process_t processes[ROOM];
+    tern_host_info_t host;
+    tern_process_info_t sharers[ROOM];
 };
 
 struct world {
     tern_manager_t *owner, *manager;
+    tern_manager_t *host_owner, *shared;
+    char host_path[64];
     tern_manager_t *pool_owner;
     tern_pool_t *gpus, *pool;
     tern_events_t *reader, *events;
@@ -51,7 +55,7 @@ struct world {
     tern_pool_options_t pool_options, *pool_options_in;
     tern_text_t device_names[2];
     tern_gpu_claim_t gpu_claim, *gpu_claim_in;
-    tern_lease_t lease, gpu_lease;
+    tern_lease_t lease, gpu_lease, shared_lease;
     tern_ticket_t ticket;
     tern_watch_fn callback;
     tern_drop_fn drop;
@@ -62,7 +66,7 @@ struct world {
     tern_lease_t *lease_out;
     tern_ticket_t *ticket_out;
     tern_resource_t *resource_out;
-    int *ticket_fd, *events_fd, *watch_fd;
+    int *ticket_fd, *events_fd, *watch_fd, *children_fd;
     tern_manager_t **manager_out;
     tern_events_t **events_out;
     tern_deadlocks_t **deadlocks_out;
@@ -80,10 +84,12 @@ struct world {
     tern_device_t *device;
     tern_device_status_t *statuses;
     tern_process_t *processes;
+    tern_host_info_t *host;
+    tern_process_info_t *sharers;
     tern_error_t *err, error;
 
     struct outputs outputs, before;
-    struct snapshot seen, pool_seen;
+    struct snapshot seen, pool_seen, shared_seen;
 };
 
 static inline void ignore_notice(void *user, tern_lease_t lease, tern_trit_t state, int32_t reason, uint64_t at)
@@ -102,6 +108,7 @@ static inline void world_fill_inputs(struct world *world)
     world->events = world->reader;
     world->deadlocks = world->report;
     world->pool = world->gpus;
+    world->shared = world->host_owner;
     world->url = "process:";
     world->holder = "ann";
     world->resource = "free";
@@ -142,7 +149,7 @@ static inline void world_fill_outputs(struct world *world)
     out->events = NULL;
     out->deadlocks = NULL;
     out->pool = NULL;
-    out->ticket_fd = out->events_fd = out->watch_fd = -1;
+    out->ticket_fd = out->events_fd = out->watch_fd = out->children_fd = -1;
     out->event.struct_size = sizeof out->event;
     out->resource_infos[0].struct_size = sizeof out->resource_infos[0];
     out->lease_infos[0].struct_size = sizeof out->lease_infos[0];
@@ -153,6 +160,8 @@ static inline void world_fill_outputs(struct world *world)
     out->device.struct_size = sizeof out->device;
     out->statuses[0].struct_size = sizeof out->statuses[0];
     out->processes[0].struct_size = sizeof out->processes[0];
+    out->host.struct_size = sizeof out->host;
+    out->sharers[0].struct_size = sizeof out->sharers[0];
     memcpy(&world->before, out, sizeof *out);
     world->error = untouched_error();
 
@@ -163,6 +172,7 @@ static inline void world_fill_outputs(struct world *world)
     world->resource_out = &out->resource;
     world->ticket_fd = &out->ticket_fd;
     world->watch_fd = &out->watch_fd;
+    world->children_fd = &out->children_fd;
     world->events_fd = &out->events_fd;
     world->manager_out = &out->manager;
     world->events_out = &out->events;
@@ -181,12 +191,35 @@ static inline void world_fill_outputs(struct world *world)
     world->device = &out->device;
     world->statuses = out->statuses;
     world->processes = out->processes;
+    world->host = &out->host;
+    world->sharers = out->sharers;
     world->err = &world->error;
 }
 
+/* A table that processes may share, with a held lease. Its clock is real, so that only its counters are looked at. */
+static inline void world_open_shared(struct world *world)
+{
+    tern_error_t err;
+    static unsigned number;
+    tern_options_t options = tern_options_init();
+    char url[sizeof world->host_path + 8];
+    options.leases = options.tickets = options.resources = options.history = 64;
+    snprintf(world->host_path, sizeof world->host_path, "/dev/shm/ternlease-test-%ld-%u", (long)getpid(), number++);
+    snprintf(url, sizeof url, "host:%s", world->host_path);
+    EXPECT(TERN_OK, tern_manager_open, TERN_STR(url), &options, &world->host_owner);
+    world->shared_lease = acquire(world->host_owner, "gpu0", "ann", TERN_FOREVER);
+    world->shared_seen = look_at(world->host_owner);
+}
+
+static inline int shared_is_unchanged(struct world *world)
+{
+    struct snapshot now = look_at(world->host_owner);
+    return strcmp(now.metrics, world->shared_seen.metrics) == 0;
+}
+
 /*
- * Makes the manager: a held lease, a claim in line for it, a want, a deadlock of x and y, events to read; and a pool of two devices
- * on a table of its own, one of them leased.
+ * Makes the manager: a held lease, a claim in line for it, a want, a deadlock of x and y, events to read; a pool of two devices
+ * on a table of its own, one of them leased; and a table that is shared.
  */
 static inline void world_open(struct world *world)
 {
@@ -208,6 +241,7 @@ static inline void world_open(struct world *world)
     world->pool_owner = open_small(64, 64, 64, 64);
     world->gpus = pool_on(world->pool_owner, "fake:2");
     world->gpu_lease = claim_one(world->gpus);
+    world_open_shared(world);
     world_fill_inputs(world);
     world_fill_outputs(world);
     world->seen = look_at(world->owner);
@@ -224,7 +258,7 @@ static inline int outputs_are_untouched(const struct world *world)
 static inline int nothing_happened(struct world *world)
 {
     return outputs_are_untouched(world) && is_unchanged(world->owner, &world->seen) &&
-           is_unchanged(world->pool_owner, &world->pool_seen);
+           is_unchanged(world->pool_owner, &world->pool_seen) && shared_is_unchanged(world);
 }
 
 /* Gives back what calls have given out. */
@@ -238,6 +272,8 @@ static inline void world_close_outputs(struct world *world)
         close(world->outputs.ticket_fd);
     if (world->outputs.watch_fd != -1)
         close(world->outputs.watch_fd);
+    if (world->outputs.children_fd != -1)
+        close(world->outputs.children_fd);
 }
 
 static inline void world_close(struct world *world)
@@ -248,6 +284,8 @@ static inline void world_close(struct world *world)
     tern_manager_close(world->owner);
     tern_pool_close(world->gpus);
     tern_manager_close(world->pool_owner);
+    tern_manager_close(world->host_owner);
+    unlink(world->host_path);
 }
 
 #endif

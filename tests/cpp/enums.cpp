@@ -31,6 +31,7 @@ static bool is_known(tern_status_t number)
     case tern_status_t(status::system):
     case tern_status_t(status::corrupt):
     case tern_status_t(status::full):
+    case tern_status_t(status::stuck):
     case tern_status_t(status::empty_name):
     case tern_status_t(status::name_too_long):
     case tern_status_t(status::zero_ttl):
@@ -48,6 +49,7 @@ static bool is_known(tern_status_t number)
     case tern_status_t(status::too_deep):
     case tern_status_t(status::in_use):
     case tern_status_t(status::unknown_want):
+    case tern_status_t(status::unknown_process):
         return true;
     }
     return false;
@@ -114,6 +116,21 @@ static bool is_known(tern_event_kind_t number)
     case tern_event_kind_t(event_kind::queued):
     case tern_event_kind_t(event_kind::refused):
     case tern_event_kind_t(event_kind::health):
+    case tern_event_kind_t(event_kind::died):
+    case tern_event_kind_t(event_kind::rolled_back):
+        return true;
+    }
+    return false;
+}
+
+static bool is_known(tern_life_t number)
+{
+    using tern::life;
+    switch (number) {
+    case tern_life_t(life::lives):
+    case tern_life_t(life::dying):
+    case tern_life_t(life::gone):
+    case tern_life_t(life::tree):
         return true;
     }
     return false;
@@ -140,10 +157,11 @@ static_assert(sizeof(tern::lease_state) == sizeof(tern_trit_t) && sizeof(tern::s
 
 static void everything_in_c_is_known()
 {
-    CHECK(is_known(TERN_OK) && is_known(TERN_ERR_UNKNOWN_WANT) && !is_known(tern_status_t(12345)));
+    CHECK(is_known(TERN_OK) && is_known(TERN_ERR_UNKNOWN_PROCESS) && !is_known(tern_status_t(12345)));
     CHECK(is_known(TERN_REASON_NONE) && is_known(TERN_REASON_PARENT_ENDED) && !is_known(tern_reason_t(12345)));
     CHECK(is_known(TERN_CLASS_CONTENTION) && !is_known(tern_reason_class_t(12345)));
     CHECK(is_known(TERN_EVENT_GRANTED) && !is_known(tern_event_kind_t(12345)));
+    CHECK(is_known(TERN_LIFE_TREE) && !is_known(tern_life_t(12345)));
     CHECK(is_known(TERN_VENDOR_OTHER) && !is_known(tern_vendor_t(12345)));
 }
 
