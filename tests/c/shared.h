@@ -51,6 +51,8 @@ static inline struct other start_other(void (*work)(const struct place *, int), 
     CHECK_EQ(pipe(ends), 0);
     struct other other = { start_child(), ends[0] };
     if (other.process == 0) {
+        /* Not for ever, should the test fail and nobody be there to kill it. */
+        alarm(100);
         close(ends[0]);
         work(place, ends[1]);
         while (pause() != 0)
