@@ -178,7 +178,8 @@ pub struct Name {
     pub(crate) holder: Cell32,
     /// Ended leases that name this one as the revoker.
     pub(crate) revokers: Cell32,
-    pub(crate) spare: Cell32,
+    /// `resource` once more: if one is damaged, the name is not given a second one.
+    pub(crate) resource_too: Cell32,
     pub(crate) text: [Cell64; 4],
 }
 
@@ -203,6 +204,8 @@ pub struct Resource {
     pub(crate) next: Cell32,
     /// Resources with the same number have fast links to each other; 0: to none.
     pub(crate) island: Cell32,
+    /// Tells whether `slots` and `memory` are what they were said to be.
+    pub(crate) size_mark: Cell32,
 }
 
 /// A name under which leases are held.
@@ -324,6 +327,8 @@ pub struct Member {
     pub(crate) next: Cell32,
     pub(crate) prev: Cell32,
     pub(crate) next_of_line: Cell32,
+    /// `resource` once more.
+    pub(crate) resource_too: Cell32,
 }
 
 /// A declared want.

@@ -22,8 +22,12 @@ impl<M: Memory> Table<M> {
     /// The candidates of a line, in the claims' order.
     pub(super) fn candidates_of(&self, line: u32) -> impl Iterator<Item = u32> + '_ {
         let first = self.line_record(line).members.get();
-        self.walk(first, |t, i| t.member_record(i).next_of_line.get())
-            .map(|member| self.member_record(member).resource.get())
+        self.walk(first, |t, i| t.member_record(i).next_of_line.get()).map(move |member| {
+            let own = self.member_record(member);
+            let resource = own.resource.get();
+            self.check(own.line.get() == line && own.resource_too.get() == resource);
+            resource
+        })
     }
 
     /// The lines that have this resource as a candidate.
@@ -68,6 +72,7 @@ impl<M: Memory> Table<M> {
             let new = self.member_record(member);
             self.set(&new.line, line);
             self.set(&new.resource, resource);
+            self.set(&new.resource_too, resource);
             self.set(&new.next_of_line, record.members.get());
             self.set(&record.members, member);
             self.push_front(&on.members, member, member_links(self, member), member_links);
@@ -123,6 +128,9 @@ impl<M: Memory> Table<M> {
     pub(super) fn grantable_in(&self, line: u32) -> u32 {
         let overtakers = self.header().overtakers.get() != 0;
         for ticket in self.tickets_in(line) {
+            if !self.check(self.ticket_record(ticket).line.get() == line) {
+                return 0;
+            }
             if self.is_grantable(ticket) {
                 return ticket;
             }

@@ -6,6 +6,10 @@ use super::{Name, Table};
 
 const PIECE: usize = 32;
 
+/// In every link of the chains of names that have a bucket in common. So no damage to one byte makes a link look like the end of its chain, where a name
+/// would be missed and made a second time.
+const LINK: u32 = 1 << 31;
+
 /// The 8 bytes of `text` from `at` on, padded with zeros. Reads whole words where it can: names are looked up in every claim.
 #[inline(always)]
 fn word_at(text: &[u8], at: usize) -> u64 {
@@ -74,21 +78,33 @@ impl<M: Memory> Table<M> {
     #[inline(always)]
     pub(super) fn find_name(&self, name: &str) -> u32 {
         let key = Key::new(name);
-        let mut index = self.bucket(key.hash).get();
+        let mut link = self.bucket(key.hash).get();
         let mut fuel = self.longest;
-        while index != 0 {
+        while link != 0 {
+            let index = link & !LINK;
             let record = self.name_record(index);
             if record.hash.get() == key.hash && self.is_named(record, &key) {
                 return index;
             }
-            index = record.next.get();
-            fuel -= 1;
-            if fuel == 0 {
-                self.mark_corrupt();
+            if !self.check(link & LINK != 0 && fuel != 0 && self.is_another(index, &key)) {
                 return 0;
             }
+            link = record.next.get();
+            fuel -= 1;
         }
         0
+    }
+
+    /// Is this really another name of the same bucket, and not one that was damaged?
+    fn is_another(&self, index: u32, key: &Key<'_>) -> bool {
+        let record = self.name_record(index);
+        let hash = record.hash.get();
+        let same_bucket = std::ptr::eq(self.bucket(hash), self.bucket(key.hash));
+        same_bucket
+            && match hash == key.hash {
+                true => Key::new(&self.name_text(index)).hash == hash,
+                false => !self.is_named(record, key),
+            }
     }
 
     #[inline(always)]
@@ -152,7 +168,7 @@ impl<M: Memory> Table<M> {
         self.set(&record.hash, hash);
         self.set(&record.len, text.len() as u32);
         self.set(&record.next, bucket.get());
-        self.set(bucket, first);
+        self.set(bucket, first | LINK);
         first
     }
 
@@ -163,12 +179,12 @@ impl<M: Memory> Table<M> {
             return;
         }
         let bucket = self.bucket(record.hash.get());
-        if bucket.get() == index {
+        if bucket.get() == index | LINK {
             self.set(bucket, record.next.get());
         } else {
             let before = self
-                .walk(bucket.get(), |t, i| t.name_record(i).next.get())
-                .find(|&i| self.name_record(i).next.get() == index);
+                .walk(bucket.get() & !LINK, |t, i| t.name_record(i).next.get() & !LINK)
+                .find(|&i| self.name_record(i).next.get() == index | LINK);
             match before {
                 Some(before) => self.set(&self.name_record(before).next, record.next.get()),
                 None => self.mark_corrupt(),
@@ -210,6 +226,7 @@ impl<M: Memory> Table<M> {
         if named != 0 {
             let holder = self.name_record(named).holder.get();
             if holder != 0 {
+                self.check(self.holder_record(holder).name.get() == named);
                 return Ok(holder);
             }
         }
@@ -242,7 +259,8 @@ impl<M: Memory> Table<M> {
 
     pub(super) fn drop_holder_if_unused(&self, holder: u32) {
         let record = self.holder_record(holder);
-        if record.refs.get() == 0 {
+        let unused = || record.leases.get() == 0 && record.wants.get() == 0;
+        if record.refs.get() == 0 && self.check(unused()) {
             let named = record.name.get();
             self.set(&self.name_record(named).holder, 0);
             self.give(&self.header().holders, holder, |t, i| &t.holder_record(i).leases);

@@ -43,7 +43,7 @@ impl Demand {
 }
 
 /// How much of a resource is taken: really, or in a sketch.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Usage {
     pub slots: u32,
     pub memory: u32,
@@ -107,6 +107,12 @@ pub(super) fn usage(resource: &Resource) -> Usage {
     }
 }
 
+/// Differs for sizes of which one byte differs.
+#[inline(always)]
+fn size_mark(slots: u32, memory: u32) -> u32 {
+    !(slots ^ memory.rotate_left(16))
+}
+
 pub(super) fn health(resource: &Resource) -> Health {
     worst(resource.flags.get() & resource_flag::UNHEALTHY)
 }
@@ -151,8 +157,7 @@ impl<M: Memory> Table<M> {
         if !same && (record.holds.get() != 0 || record.members.get() != 0) {
             return Err(Error::InUse);
         }
-        self.set(&record.slots, slots);
-        self.set(&record.memory, memory);
+        self.set_size(record, slots, memory);
         self.set(&record.flags, record.flags.get() | resource_flag::DECLARED);
         self.mark_lines_of(index);
         self.settle(now);
@@ -277,9 +282,14 @@ impl<M: Memory> Table<M> {
     pub(super) fn intern_resource(&self, name: &str) -> Result<u32, Error> {
         let mut named = self.find_name(name);
         if named != 0 {
-            let resource = self.name_record(named).resource.get();
+            let record = self.name_record(named);
+            let resource = record.resource.get();
+            if !self.check(record.resource_too.get() == resource) {
+                return Err(Error::Corrupt);
+            }
             if resource != 0 {
-                return Ok(resource);
+                let known = self.check(self.resource_record(resource).name.get() == named);
+                return if known { Ok(resource) } else { Err(Error::Corrupt) };
             }
         }
         let len = self.memory.resources().len();
@@ -295,18 +305,65 @@ impl<M: Memory> Table<M> {
         self.set(&record.name, named);
         self.set(&record.flags, 0);
         self.set(&record.island, 0);
-        self.set(&record.slots, 1);
-        self.set(&record.memory, 0);
-        self.set(&self.name_record(named).resource, resource);
+        self.set_size(record, 1, 0);
+        self.name_resource(named, resource);
         Ok(resource)
+    }
+
+    fn name_resource(&self, named: u32, resource: u32) {
+        let record = self.name_record(named);
+        self.set(&record.resource, resource);
+        self.set(&record.resource_too, resource);
+    }
+
+    fn set_size(&self, record: &Resource, slots: u32, memory: u32) {
+        self.set(&record.slots, slots);
+        self.set(&record.memory, memory);
+        self.set(&record.size_mark, size_mark(slots, memory));
+    }
+
+    /// Does a resource of which something is about to be given out make sense: has it the size that it was said to have, and is so much of it taken as its leases
+    /// take? Not all of many leases are asked.
+    #[inline(always)]
+    pub(super) fn is_sound(&self, index: u32, record: &Resource, demand: &Demand) -> bool {
+        let counted = usage(record);
+        let mark = size_mark(record.slots.get(), record.memory.get());
+        let sized = record.size_mark.get() == mark;
+        match record.holds.get() {
+            0 => sized && counted == Usage::default(),
+            _ => sized && self.adds_up(index, counted, demand),
+        }
+    }
+
+    #[cold]
+    fn adds_up(&self, index: u32, counted: Usage, demand: &Demand) -> bool {
+        // Shared leases can be very many, and need only know that they are among themselves.
+        let most = if demand.shared { 1 } else { 8 };
+        let (mut sum, mut asked) = (Usage::default(), 0);
+        for hold in self.holds_on(index) {
+            if asked == most {
+                let more = sum.slots > counted.slots || sum.memory > counted.memory;
+                return !more && counted.shared >= sum.shared;
+            }
+            if self.hold_record(hold).resource.get() != index {
+                return false;
+            }
+            sum = sum.plus(self.held_usage(hold));
+            asked += 1;
+        }
+        sum == counted
     }
 
     /// Forgets a resource that was not declared and that nothing refers to.
     pub(super) fn drop_resource_if_unused(&self, index: u32) {
         let record = self.resource_record(index);
-        if record.refs.get() == 0 && record.flags.get() & resource_flag::DECLARED == 0 {
+        let lists = [&record.holds, &record.members, &record.wants];
+        if record.refs.get() == 0
+            && record.flags.get() & resource_flag::DECLARED == 0
+            && self.check(lists.iter().all(|list| list.get() == 0))
+        {
             let named = record.name.get();
-            self.set(&self.name_record(named).resource, 0);
+            self.name_resource(named, 0);
             self.give(&self.header().resources, index, |t, i| &t.resource_record(i).next);
             self.drop_name_if_unused(named);
         }

@@ -85,9 +85,7 @@ impl<M: Memory> Table<M> {
                 sum = sum.plus(self.held_usage(hold));
             }
             let counted = super::resource::usage(record);
-            if (sum.slots, sum.memory, sum.shared)
-                != (counted.slots, counted.memory, counted.shared)
-            {
+            if sum != counted {
                 return Err(format!("resource {index}: counted {counted:?}, found {sum:?}"));
             }
             if sum.slots > record.slots.get()

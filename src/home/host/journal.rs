@@ -67,17 +67,28 @@ impl Journal {
     }
 
     #[inline(always)]
+    fn len(&self) -> u32 {
+        self.preamble.journal_len.load(Ordering::Relaxed) as u32
+    }
+
+    /// In both halves of the word: a length that was damaged would have what is done undone.
+    #[inline(always)]
+    fn set_len(&self, len: u32) {
+        self.preamble.journal_len.store(len as u64 | (len as u64) << 32, Ordering::Release);
+    }
+
+    #[inline(always)]
     fn place(&self, address: usize, kind: u64) -> u64 {
         ((address - self.base.as_ptr() as usize) as u64) << 2 | kind
     }
 
     #[inline(always)]
     fn push(&self, place: u64, old: u64) {
-        let len = self.preamble.journal_len.load(Ordering::Relaxed);
+        let len = self.len();
         let Some(note) = self.notes.get(len as usize) else { too_large() };
         note.place.store(place, Ordering::Relaxed);
         note.old.store(old, Ordering::Relaxed);
-        self.preamble.journal_len.store(len + 1, Ordering::Release);
+        self.set_len(len + 1);
     }
 
     #[inline(always)]
@@ -87,8 +98,12 @@ impl Journal {
 
     /// Undoes what was noted.
     pub fn roll_back(&self) -> Result<(), Nonsense> {
-        let len = self.preamble.journal_len.load(Ordering::Acquire) as usize;
-        let notes = self.notes.get(..len).ok_or(Nonsense)?;
+        let word = self.preamble.journal_len.load(Ordering::Acquire);
+        let len = word as u32;
+        if word >> 32 != len as u64 {
+            return Err(Nonsense);
+        }
+        let notes = self.notes.get(..len as usize).ok_or(Nonsense)?;
         for (index, note) in notes.iter().enumerate().rev() {
             let place = note.place.load(Ordering::Relaxed);
             let old = note.old.load(Ordering::Relaxed);
@@ -154,8 +169,7 @@ impl Undo for Journal {
     }
 
     fn forget_swap(&self) {
-        let len = &self.preamble.journal_len;
-        len.store(len.load(Ordering::Relaxed).saturating_sub(2), Ordering::Release);
+        self.set_len(self.len().saturating_sub(2));
     }
 
     /// What was noted is done.

@@ -49,6 +49,7 @@ pub(crate) struct Lock {
     pub listening: AtomicU32,
     /// When the lock was taken.
     pub since: AtomicU64,
+    /// Twice: see `journal.rs`.
     pub journal_len: AtomicU64,
     pub roll_backs: AtomicU64,
     /// Processes that were found dead.
