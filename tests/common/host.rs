@@ -32,6 +32,12 @@ impl Place {
         open(&self.url())
     }
 
+    /// Deletes the file, and makes it anew.
+    pub fn open_anew(&self) -> LeaseManager {
+        std::fs::remove_file(&self.0).unwrap();
+        self.open()
+    }
+
     pub fn url(&self) -> String {
         format!("host:{}", self.0.display())
     }
