@@ -8,6 +8,7 @@ pub use ternlease::ffi::error::*;
 pub use ternlease::ffi::event::*;
 pub use ternlease::ffi::gpu_claim::*;
 pub use ternlease::ffi::gpu_lease::*;
+pub use ternlease::ffi::host::*;
 pub use ternlease::ffi::info::*;
 pub use ternlease::ffi::lease::*;
 pub use ternlease::ffi::manager::*;

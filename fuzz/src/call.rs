@@ -16,6 +16,8 @@ pub struct Call<'w, 'i> {
     expected: Option<tern_status_t>,
     /// Something about the arguments is wrong.
     bad: bool,
+    /// The manager's table is not shared, and the call is about that.
+    unshared: bool,
     /// The call may have changed something although it did not return `TERN_OK`.
     changes: bool,
     manager: Option<usize>,
@@ -33,6 +35,7 @@ impl<'w, 'i> Call<'w, 'i> {
             details,
             expected: None,
             bad: false,
+            unshared: false,
             changes: false,
             manager: None,
             reader: None,
@@ -48,6 +51,21 @@ impl<'w, 'i> Call<'w, 'i> {
         self.expected = target.expected;
         self.manager = target.open;
         target.pointer.cast()
+    }
+
+    /// What is called a manager in a call that only shared tables can answer: mostly that of one.
+    pub fn on_shared(&mut self) -> *mut tern_manager_t {
+        if self.input.byte() < 192 {
+            return crate::shared::manager();
+        }
+        let pointer = self.on_manager();
+        self.unshared = self.expected.is_none();
+        pointer
+    }
+
+    /// Is the call about a table that is shared?
+    pub fn is_shared(&self) -> bool {
+        self.expected.is_none() && !self.unshared
     }
 
     pub fn on_reader(&mut self) -> *mut tern_events_t {
@@ -201,6 +219,7 @@ impl<'w, 'i> Call<'w, 'i> {
         trace(what, status);
         self.details.check(status);
         match status {
+            TERN_ERR_UNSUPPORTED if self.unshared => {}
             TERN_ERR_PANIC | TERN_ERR_POISONED | TERN_ERR_CORRUPT | TERN_ERR_FORKED
             | TERN_ERR_UNSUPPORTED => panic!("{what}: {status:?}"),
             _ => {}
@@ -211,6 +230,8 @@ impl<'w, 'i> Call<'w, 'i> {
             assert_eq!(status, expected, "{what}");
         } else if self.bad {
             assert!((status as i32) < 0, "{what}: {status:?}, though an argument is wrong");
+        } else if self.unshared {
+            assert_eq!(status, TERN_ERR_UNSUPPORTED, "{what}");
         }
         let changes = status == TERN_OK || self.changes;
         if let Some(place) = self.manager {

@@ -11,6 +11,7 @@ mod manager;
 mod memory;
 mod mutate;
 mod seen;
+mod shared;
 mod watch;
 mod world;
 

@@ -263,6 +263,7 @@ impl World {
 pub fn fill_closed() {
     // What is said too shortly to name devices must not find real ones. SAFETY: there is no other thread yet.
     unsafe { std::env::set_var("TERNLEASE_DEVICES", "fake:2") };
+    crate::shared::manager();
     for _ in 0..256 {
         let manager = Manager::small();
         let (mut reader, mut answer, mut pool) =

@@ -196,6 +196,13 @@ static inline void world_fill_outputs(struct world *world)
     world->err = &world->error;
 }
 
+/* Nobody uses the file any more. A process keeps what it has mapped, so that the memory comes back only if the file loses it. */
+static inline void remove_shared(const char *path)
+{
+    if (truncate(path, 0) == 0)
+        unlink(path);
+}
+
 /* A table that processes may share, with a held lease. Its clock is real, so that only its counters are looked at. */
 static inline void world_open_shared(struct world *world)
 {
@@ -285,7 +292,7 @@ static inline void world_close(struct world *world)
     tern_pool_close(world->gpus);
     tern_manager_close(world->pool_owner);
     tern_manager_close(world->host_owner);
-    unlink(world->host_path);
+    remove_shared(world->host_path);
 }
 
 #endif

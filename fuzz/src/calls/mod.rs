@@ -6,6 +6,7 @@ mod device;
 mod event;
 mod gpu_claim;
 mod gpu_lease;
+mod host;
 mod info;
 mod lease;
 mod manager;
@@ -92,6 +93,10 @@ const CALLS: &[Make] = &[
     gpu_lease::release,
     gpu_lease::keep_alive,
     watch::watch_fd,
+    host::hand_to,
+    host::keep_for_children,
+    host::info,
+    host::processes,
 ];
 
 /// So many of the first are made more often: whenever the byte names none.
