@@ -135,6 +135,7 @@ impl<U: Undo> Arrays<U> {
 macro_rules! arrays {
     ($($name:ident: $type:ty,)*) => {
         impl<U: Undo> Memory for Arrays<U> {
+            const SHARED: bool = U::SHARED;
             #[inline(always)]
             fn header(&self) -> &Header {
                 self.header.one()

@@ -323,7 +323,7 @@ impl<M: Memory> Table<M> {
         for hold in self.holds_of(index) {
             let own = self.hold_record(hold);
             // What is another's is not given back.
-            if self.check(own.lease.get() == index) {
+            if self.check_shared(|| own.lease.get() == index) {
                 self.give_back(own, flags & flag::SHARED != 0, at);
             }
         }

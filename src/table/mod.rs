@@ -274,6 +274,12 @@ impl<M: Memory> Table<M> {
         holds
     }
 
+    /// As [`Self::check`], of what only memory that others write to can break.
+    #[inline(always)]
+    fn check_shared(&self, holds: impl FnOnce() -> bool) -> bool {
+        !M::SHARED || self.check(holds())
+    }
+
     /// The last record of an array of `len` that was ever used.
     fn last_used(&self, arena: &Arena, len: usize) -> u32 {
         let last = arena.fresh.get();

@@ -86,7 +86,8 @@ impl<M: Memory> Table<M> {
             if record.hash.get() == key.hash && self.is_named(record, &key) {
                 return index;
             }
-            if !self.check(link & LINK != 0 && fuel != 0 && self.is_another(index, &key)) {
+            let another = || link & LINK != 0 && self.is_another(index, &key);
+            if !self.check(fuel != 0) || !self.check_shared(another) {
                 return 0;
             }
             link = record.next.get();
@@ -226,7 +227,7 @@ impl<M: Memory> Table<M> {
         if named != 0 {
             let holder = self.name_record(named).holder.get();
             if holder != 0 {
-                self.check(self.holder_record(holder).name.get() == named);
+                self.check_shared(|| self.holder_record(holder).name.get() == named);
                 return Ok(holder);
             }
         }
@@ -260,7 +261,7 @@ impl<M: Memory> Table<M> {
     pub(super) fn drop_holder_if_unused(&self, holder: u32) {
         let record = self.holder_record(holder);
         let unused = || record.leases.get() == 0 && record.wants.get() == 0;
-        if record.refs.get() == 0 && self.check(unused()) {
+        if record.refs.get() == 0 && self.check_shared(unused) {
             let named = record.name.get();
             self.set(&self.name_record(named).holder, 0);
             self.give(&self.header().holders, holder, |t, i| &t.holder_record(i).leases);
