@@ -87,7 +87,7 @@ impl<U: Undo> Drop for Guard<'_, U> {
             && let Some(host) = self.host
         {
             let cut_short = std::thread::panicking() && !self.unwinding;
-            super::shared::finish(host, &self.state, cut_short);
+            super::shared::finish(host, &mut self.state, cut_short);
         }
         #[cfg(target_os = "linux")]
         if U::SHARED && self.forked {

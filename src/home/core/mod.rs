@@ -6,6 +6,8 @@
 //!
 //! One whose table lies in a file (`shared.rs`) does all that, and the same for the other processes that use the file.
 
+#[cfg(target_os = "linux")]
+mod attached;
 mod guard;
 mod keeper;
 #[cfg(target_os = "linux")]
@@ -60,6 +62,9 @@ struct State<U: Undo> {
     /// The number of the last event that this process told others of who share the table.
     #[cfg(target_os = "linux")]
     told_others: u64,
+    /// A panic has cut short a command on a shared table: this process must not use it any more.
+    #[cfg(target_os = "linux")]
+    spoiled: bool,
     closing: bool,
 }
 
@@ -68,6 +73,16 @@ impl<U: Undo> State<U> {
         if let Some(keeper) = &self.keeper {
             keeper.thread().unpark();
         }
+    }
+
+    /// This process must not use the table any more. Others who share it may.
+    fn spoil(&mut self) {
+        #[cfg(target_os = "linux")]
+        if U::SHARED {
+            self.spoiled = true;
+            return;
+        }
+        self.table.mark_corrupt();
     }
 
     /// Does anybody want to know of what time brings, without calling?
@@ -120,6 +135,8 @@ impl<U: Undo> Core<U> {
             keeper: None,
             #[cfg(target_os = "linux")]
             told_others: 0,
+            #[cfg(target_os = "linux")]
+            spoiled: false,
             closing: false,
         };
         Core {
@@ -165,7 +182,7 @@ impl<U: Undo> Core<U> {
     #[inline(always)]
     pub fn run<T>(&self, command: impl FnOnce(&Table<Arrays<U>>, Time) -> T) -> T {
         let state = self.lock();
-        let now = self.time_for(&state.table);
+        let now = self.time_for(&state);
         let answer = command(&state.table, now);
         if state.must_hand_over() {
             self.hand_over(state);
@@ -198,21 +215,27 @@ impl<U: Undo> Core<U> {
 
     /// The time of a command. Another thread may have read the clock later and run its command earlier.
     #[inline(always)]
-    fn time_for(&self, table: &Table<Arrays<U>>) -> Time {
-        self.clock.now().max(table.now())
+    fn time_for(&self, guard: &Guard<'_, U>) -> Time {
+        let now = self.clock.now().max(guard.table.now());
+        #[cfg(target_os = "linux")]
+        if U::SHARED
+            && let Some(host) = guard.host
+        {
+            host.note_time(now);
+        }
+        now
     }
 
     /// After a command that left, or had, tickets, or that somebody listens to: time may have moved on meanwhile, the keeper may have to start or to
     /// get up earlier, and those that were served are woken.
     #[cold]
     fn hand_over(&self, mut guard: Guard<'_, U>) {
-        let state = &mut *guard;
-        let goes_on = !state.closing && state.anybody_waits();
-        if goes_on && state.table.next_due() != FOREVER {
-            let now = self.time_for(&state.table);
-            if now >= state.table.next_due() {
+        let goes_on = !guard.closing && guard.anybody_waits();
+        if goes_on && guard.table.next_due() != FOREVER {
+            let now = self.time_for(&guard);
+            if now >= guard.table.next_due() {
                 // Fails only for a time beyond all times; the next command says so.
-                let _ = state.table.advance(now);
+                let _ = guard.table.advance(now);
             }
         }
         #[cfg(target_os = "linux")]
@@ -220,6 +243,7 @@ impl<U: Undo> Core<U> {
             return shared::hand_over(host, guard);
         }
         let mut woken = Woken::default();
+        let state = &mut *guard;
         let State { table, wakers, listeners, .. } = state;
         table.take_decided(|place| wakers.take(place, &mut woken));
         listeners.take(table.last_event(), &mut woken);
@@ -334,7 +358,7 @@ impl<U: Undo> Core<U> {
         }
         let mut woken = Woken::default();
         let mut state = self.lock();
-        state.table.mark_corrupt();
+        state.spoil();
         self.abandoned.store(true, Ordering::Release);
         state.wakers.take_all(&mut woken);
         state.listeners.take_all(&mut woken);
