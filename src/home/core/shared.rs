@@ -231,3 +231,65 @@ fn undo<U: Undo>(host: &Host, state: &mut State<U>, cut_short: bool) {
     // A panic does not concern others, for whom nothing has happened; but this process's own notes about the table are half done.
     state.spoiled = true;
 }
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::home::host::{Journal, Place};
+    use crate::table::{FOREVER, Limits, Settings};
+
+    fn open(path: &std::path::Path) -> Arc<Core<Journal>> {
+        let limits = Limits { leases: 8, tickets: 8, resources: 8, history: 8 };
+        let place = Place { path: path.to_owned(), mode: 0o600 };
+        Core::open_host(place, Settings { limits, ..Settings::default() }).expect("it is made")
+    }
+
+    /// What was begun is undone, the others go on, and the one that panicked is told so from then on.
+    #[test]
+    fn a_panic_in_a_command_is_one_processs_own_affair() {
+        let path = std::env::temp_dir().join(format!("tern-panic-{}", std::process::id()));
+        let (one, other) = (open(&path), open(&path));
+        let claim = Claim { ttl: FOREVER, ..Claim::one("holder", &["gpu"]) };
+        let cut_short = catch_unwind(AssertUnwindSafe(|| {
+            one.run(|table, now| {
+                table.claim(now, &claim).expect("it is free");
+                panic!("on purpose, for a test")
+            })
+        }));
+        assert!(cut_short.is_err());
+        assert_eq!(one.claim(claim), Err(Error::Corrupt));
+        assert_eq!(one.claim(claim), Err(Error::Corrupt));
+        assert_eq!(other.look(|table| (table.held(), table.verify())), (0, Ok(())));
+        assert!(matches!(other.claim(claim), Ok(Outcome::Granted(_))));
+        one.close();
+        assert!(open(&path).look(|table| table.verify()).is_ok());
+        other.close();
+        std::fs::remove_file(path).expect("it is there");
+    }
+
+    /// Somebody drops a lease while a panic of its own unwinds: that is a command like any other.
+    #[test]
+    fn what_is_done_while_unwinding_counts() {
+        struct Release<'a>(&'a Core<Journal>, LeaseId);
+        impl Drop for Release<'_> {
+            fn drop(&mut self) {
+                self.0.run(|table, now| table.release(now, self.1)).expect("it is held");
+            }
+        }
+        let path = std::env::temp_dir().join(format!("tern-unwind-{}", std::process::id()));
+        let home = open(&path);
+        let claim = Claim { ttl: FOREVER, ..Claim::one("holder", &["gpu"]) };
+        let unwound = catch_unwind(AssertUnwindSafe(|| {
+            let Ok(Outcome::Granted(lease)) = home.claim(claim) else { panic!("it is free") };
+            let _release = Release(&home, lease);
+            panic!("on purpose, for a test")
+        }));
+        assert!(unwound.is_err());
+        assert!(matches!(home.claim(claim), Ok(Outcome::Granted(_))));
+        home.close();
+        std::fs::remove_file(path).expect("it is there");
+    }
+}
