@@ -82,9 +82,8 @@ impl Host {
     /// Nobody has the slot any more. Only with the lock.
     pub fn free_slot(&self, slot: usize) {
         let record = &self.file.slots[slot];
-        if record.listens.swap(0, Ordering::AcqRel) != 0 {
-            self.file.preamble.listening.fetch_sub(1, Ordering::AcqRel);
-        }
+        record.listens.store(0, Ordering::Release);
+        self.count_listeners();
         record.until.store(0, Ordering::Relaxed);
         record.state.store(slot_state::FREE, Ordering::Release);
     }

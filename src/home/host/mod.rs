@@ -137,17 +137,21 @@ impl Host {
         self.sleepers.load(Ordering::SeqCst) != 0
     }
 
-    /// The keeper of this process cares for what others do: rung for tickets with wakers, for events if somebody listens.
+    /// The keeper of this process cares for what others do: rung for tickets with wakers, for events if somebody listens. Only with the
+    /// lock.
     pub fn listen(&self, listens: bool, watches: bool) {
         let slot = self.own_slot();
         slot.watches.store(watches as u32, Ordering::Release);
         if slot.listens.swap(listens as u32, Ordering::AcqRel) != listens as u32 {
-            let count = &self.file.preamble.listening;
-            match listens {
-                true => count.fetch_add(1, Ordering::AcqRel),
-                false => count.fetch_sub(1, Ordering::AcqRel),
-            };
+            self.count_listeners();
         }
+    }
+
+    /// Counted anew each time: a process may die between its own change and that of the count. Only with the lock.
+    fn count_listeners(&self) {
+        let listens = |(_, slot): &(usize, &Slot)| slot.listens.load(Ordering::Acquire) != 0;
+        let count = self.used_slots().filter(listens).count();
+        self.file.preamble.listening.store(count as u32, Ordering::Release);
     }
 
     /// A ticket of another process was decided: if somebody there waits for it otherwise than by sleeping, its keeper must know.
