@@ -1,4 +1,4 @@
-//! Benchmarks of ternlease beside its peers: the `ternary-lease` crate, and a pool on `tokio::sync::Semaphore`.
+//! Benchmarks of ternlease beside its peers: the `ternary-lease` crate, a pool on `tokio::sync::Semaphore`, and lock files.
 //!
 //! Both sides are measured in the same run, in turns, so that whatever else the machine does hits both;
 //! the ratio is taken per turn, and the median of the ratios is what counts. Nothing here asserts a time.
@@ -6,6 +6,15 @@
 mod allocations;
 mod capi;
 mod handover;
+mod host;
+mod host_claim;
+mod host_crowd;
+mod host_death;
+mod host_filelock;
+mod host_handover;
+mod host_locks;
+mod host_place;
+mod host_state;
 mod instructions;
 mod lease;
 mod lease_change;
@@ -34,7 +43,7 @@ Benchmarks of ternlease beside its peers.
 usage: ternlease-bench [--quick] [FILTER...]
        ternlease-bench instructions [--check | --record]
 
-FILTER       a name, or the beginning of one: lease, pool, capi, lease.state, lease.tick.100
+FILTER       a name, or the beginning of one: lease, pool, host, capi, lease.state, lease.tick.100
 --quick      fewer rounds: under a minute instead of a few; less exact
 --help       this text
 
@@ -53,6 +62,7 @@ fn main() -> ExitCode {
         // What the program runs itself again for.
         ["__repeat", operation, times] => instructions::repeat(operation, times),
         ["__resident", side, what] => lease_memory::child(side, what),
+        ["__host", role, place, line, argument] => host::child(role, place, line, argument),
         ["instructions"] => instructions::run(instructions::Mode::Show),
         ["instructions", "--check"] => instructions::run(instructions::Mode::Check),
         ["instructions", "--record"] => instructions::run(instructions::Mode::Record),
@@ -83,6 +93,7 @@ fn benchmarks(words: &[&str]) -> ExitCode {
     pool::run(&mut bench);
     handover::run(&mut bench);
     pool_waiters::run(&mut bench);
+    host::run(&mut bench);
     capi::run(&mut bench);
     bench.finish()
 }

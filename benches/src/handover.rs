@@ -179,7 +179,7 @@ pub fn run(bench: &mut Bench) {
 }
 
 /// The middle is compared block by block; what is rare needs all of them.
-fn at(ours: &[Vec<f64>], other: &[Vec<f64>], part: f64) -> Sample {
+pub fn at(ours: &[Vec<f64>], other: &[Vec<f64>], part: f64) -> Sample {
     if part == 0.5 {
         let middles = |blocks: &[Vec<f64>]| -> Vec<f64> {
             blocks.iter().map(|block| quantile(block.iter().copied(), part)).collect()
