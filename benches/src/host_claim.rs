@@ -1,9 +1,9 @@
-//! `host.acquire+release`, `host.pool_claim+release`: taking a device that is free and giving it back, beside lock files.
+//! `host.acquire+release`, `host.claim_1of8+release`, `host.pool_claim+release`: taking what is free and giving it back, beside lock files.
 
 use std::hint::black_box;
 use std::time::Duration;
 
-use ternlease::{GpuDevice, GpuPool, LeaseManager, Vendor};
+use ternlease::{GpuDevice, GpuPool, LeaseManager, ResourceId, Vendor};
 
 use crate::host::line_with_goal;
 use crate::host_filelock::FileLock;
@@ -20,10 +20,10 @@ const DEVICES: usize = 8;
 enum Ours {
     /// One resource, by name.
     Acquire,
-    /// One of eight devices.
+    /// One of eight resources, by their ids.
     Claim,
-    /// The same while seven are busy.
-    ClaimLast,
+    /// One of eight devices of a pool.
+    PoolClaim,
 }
 
 /// What is measured beside it.
@@ -36,14 +36,15 @@ enum Peer {
     Scan,
 }
 
-/// With the ratio that we want.
-const LINES: [(&str, Ours, Peer, f64); 6] = [
+/// With the ratio that we want. Where the peer has to scan, seven of ours are busy, too.
+const LINES: [(&str, Ours, Peer, f64); 7] = [
     ("host.acquire+release_vs_flock", Ours::Acquire, Peer::Lock, 5.0),
     ("host.acquire+release_vs_open_flock", Ours::Acquire, Peer::OpenLockClose, 15.0),
-    ("host.pool_claim+release_vs_flock", Ours::Claim, Peer::Lock, 5.0),
-    ("host.pool_claim+release_vs_open_flock", Ours::Claim, Peer::OpenLockClose, 15.0),
-    ("host.pool_claim+release_7of8busy", Ours::ClaimLast, Peer::Lock, 5.0),
-    ("host.pool_claim+release_vs_scan", Ours::ClaimLast, Peer::Scan, 100.0),
+    ("host.claim_1of8+release_vs_flock", Ours::Claim, Peer::Lock, 5.0),
+    ("host.claim_1of8+release_vs_open_flock", Ours::Claim, Peer::OpenLockClose, 15.0),
+    ("host.claim_1of8+release_vs_scan", Ours::Claim, Peer::Scan, 100.0),
+    ("host.pool_claim+release_vs_flock", Ours::PoolClaim, Peer::Lock, 5.0),
+    ("host.pool_claim+release_vs_scan", Ours::PoolClaim, Peer::Scan, 100.0),
 ];
 
 const FILELOCK: &str = "host.acquire+release_vs_filelock";
@@ -64,16 +65,28 @@ pub fn run(bench: &mut Bench) -> Result<(), Problem> {
 /// Our side: a table of its own.
 struct Table {
     manager: LeaseManager,
+    ids: Vec<ResourceId>,
     pool: GpuPool,
 }
 
 impl Table {
     fn new(place: &Place) -> Result<Table, Problem> {
         let manager = LeaseManager::open(&place.url())?;
+        let declare = |i| manager.declare(&format!("gpu{i}"), 1, 0);
+        let ids = (0..DEVICES).map(declare).collect::<Result<_, _>>()?;
         let devices: Vec<GpuDevice> =
             (0..DEVICES as u32).map(|i| GpuDevice::new(Vendor::Nvidia, i, "benchmark")).collect();
         let pool = GpuPool::on(&manager, &devices)?;
-        Ok(Table { manager, pool })
+        Ok(Table { manager, ids, pool })
+    }
+
+    /// Takes all but one, until the end.
+    fn busy(&self) -> Result<(), Problem> {
+        for _ in 1..DEVICES {
+            self.manager.claim("busy").of_declared(&self.ids).try_now()?;
+            self.pool.try_claim()?.ok_or("a pool without devices")?.into_id();
+        }
+        Ok(())
     }
 
     #[inline(always)]
@@ -84,6 +97,12 @@ impl Table {
 
     #[inline(always)]
     fn claim(&self) {
+        let lease = black_box(&self.manager).claim("worker").of_declared(&self.ids).try_now();
+        keep(lease.and_then(|id| self.manager.release(black_box(id))));
+    }
+
+    #[inline(always)]
+    fn pool_claim(&self) {
         keep(black_box(&self.pool).try_claim());
     }
 }
@@ -95,17 +114,17 @@ fn batch(work: impl Fn()) -> f64 {
 fn compare(bench: &Bench, ours: Ours, peer: Peer) -> Result<Sample, Problem> {
     let place = Place::new()?;
     let table = Table::new(&place)?;
-    let busy = if matches!(ours, Ours::ClaimLast) { DEVICES - 1 } else { 0 };
-    let _held: Vec<_> = (0..busy).map(|_| table.pool.try_claim()).collect();
     let files = LockFile::several(&place, DEVICES)?;
     // By other descriptors than those that are tried.
     let others = LockFile::several(&place, DEVICES - 1)?;
     if matches!(peer, Peer::Scan) {
+        table.busy()?;
         others.iter().for_each(LockFile::lock);
     }
     let ours = || match ours {
         Ours::Acquire => batch(|| table.acquire()),
-        Ours::Claim | Ours::ClaimLast => batch(|| table.claim()),
+        Ours::Claim => batch(|| table.claim()),
+        Ours::PoolClaim => batch(|| table.pool_claim()),
     };
     let peer = || match peer {
         Peer::Lock => batch(|| {
