@@ -28,13 +28,14 @@ pub fn run(bench: &mut Bench) {
 /// What a worker does with its line, and with what it was told when it started.
 type Role = fn(&Place, usize, &str) -> Result<(), Problem>;
 
-const ROLES: [(&str, Role); 6] = [
+const ROLES: [(&str, Role); 7] = [
     ("holder", host_state::holder),
     ("receiver", host_handover::receiver),
     ("one_of_many", host_crowd::one_of_many),
     ("victim", host_death::victim),
     ("heir", host_death::heir),
     ("heir_by_flock", host_death::heir_by_flock),
+    ("witness", host_death::witness),
 ];
 
 /// A worker: this program again.

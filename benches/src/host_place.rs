@@ -2,7 +2,6 @@
 //! and workers, which are this program again in another role.
 
 use std::error::Error;
-use std::fmt;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
@@ -221,6 +220,10 @@ impl Worker {
         Ok(now)
     }
 
+    pub fn id(&self) -> u32 {
+        self.0.id()
+    }
+
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
         self.0.wait()
     }
@@ -231,12 +234,6 @@ impl Drop for Worker {
         // Neither matters if it is dead.
         let _ = self.0.kill();
         let _ = self.0.wait();
-    }
-}
-
-impl fmt::Debug for Worker {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "worker {}", self.0.id())
     }
 }
 
