@@ -8,7 +8,7 @@ use std::ptr;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use ternlease::{LeaseManager, Life};
+use ternlease::{LeaseManager, ProcessLife};
 
 use crate::host_handover::ASLEEP;
 use crate::host_locks::LockFile;
@@ -112,10 +112,13 @@ struct Family {
 impl Family {
     fn new() -> Result<Family, Problem> {
         let place = Place::new()?;
-        let heirs =
-            [place.worker("heir", HEIR, "")?, place.worker("heir_by_flock", HEIR_BY_FLOCK, "")?];
-        for heir in [HEIR, HEIR_BY_FLOCK] {
-            place.line(heir).finished(1)?;
+        let workers = [
+            place.worker("heir", HEIR, "")?,
+            place.worker("heir_by_flock", HEIR_BY_FLOCK, "")?,
+            place.worker("witness", WITNESS, "")?,
+        ];
+        for worker in [HEIR, HEIR_BY_FLOCK, WITNESS] {
+            place.line(worker).finished(1)?;
         }
         let file = LockFile::new(&place, "lock")?;
         Ok(Family { _workers: workers, file, place })
@@ -223,7 +226,7 @@ pub fn witness(place: &Place, number: usize, _: &str) -> Result<(), Problem> {
         loop {
             let info = manager.host().ok_or("the table is not in a file")?;
             let mut processes = info.processes.iter();
-            if !processes.any(|other| other.process == victim && other.life == Life::Lives) {
+            if !processes.any(|other| other.process == victim && other.life == ProcessLife::Lives) {
                 tell(line);
                 return Ok(());
             }
