@@ -10,9 +10,8 @@ use std::time::Duration;
 
 use ternlease::{LeaseManager, ProcessLife};
 
-use crate::host_handover::ASLEEP;
 use crate::host_locks::LockFile;
-use crate::host_place::{Line, Place, Problem, Worker, spin_until};
+use crate::host_place::{Line, Place, Problem, Worker, await_sleep, spin_until};
 use crate::measure::{Sample, Unit, quantile, wall_now};
 use crate::report::{Bench, figure};
 
@@ -140,8 +139,7 @@ impl Family {
         if heirs.contains(&HEIR_BY_FLOCK) {
             spin_until(|| self.file.waiting() == 1)?;
         }
-        let since = wall_now();
-        spin_until(|| wall_now() - since > ASLEEP)?;
+        await_sleep();
         let killed = victim.kill()?;
         let mut times = Vec::new();
         for &heir in heirs {

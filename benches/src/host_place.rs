@@ -77,9 +77,20 @@ pub fn spin_until(condition: impl Fn() -> bool) -> Result<(), Problem> {
     let start = wall_now();
     while !condition() {
         check_patience(start)?;
-        std::hint::spin_loop();
+        // Whoever is waited for may need this processor.
+        std::thread::yield_now();
     }
     Ok(())
+}
+
+/// Keeps the processor busy until a thread that was about to sleep is asleep.
+pub fn await_sleep() {
+    /// In nanoseconds.
+    const ASLEEP: u64 = 40_000;
+    let start = wall_now();
+    while wall_now() - start < ASLEEP {
+        std::hint::spin_loop();
+    }
 }
 
 /// What the benchmark and its workers tell each other. Lines do not share what caches move about.
@@ -235,6 +246,28 @@ impl Drop for Worker {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// The processors that this thread may run on.
+pub fn processors() -> Vec<usize> {
+    // SAFETY: a set of bits, of which zero is a value.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: `set` is a valid place for the answer, and as large as that.
+    unsafe { libc::sched_getaffinity(0, size_of_val(&set), &mut set) };
+    // SAFETY: the number is below the size of the set.
+    (0..libc::CPU_SETSIZE as usize).filter(|&i| unsafe { libc::CPU_ISSET(i, &set) }).collect()
+}
+
+/// Lets this thread run on these processors only.
+pub fn run_on(processors: &[usize]) {
+    // SAFETY: as above.
+    let mut set: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    for &processor in processors {
+        // SAFETY: the number is from `processors`, and so below the size of the set.
+        unsafe { libc::CPU_SET(processor, &mut set) };
+    }
+    // SAFETY: `set` is as large as that. If the system refuses, the thread runs where it did.
+    unsafe { libc::sched_setaffinity(0, size_of_val(&set), &set) };
 }
 
 /// For workers: if the benchmark is ended, nobody else would end them.
