@@ -13,6 +13,7 @@ mod host_death;
 mod host_filelock;
 mod host_handover;
 mod host_locks;
+mod host_order;
 mod host_place;
 mod host_state;
 mod instructions;

@@ -1,6 +1,8 @@
 //! `host.64on4`: 64 processes want one of four devices, all the time, beside four lock files.
 //!
-//! The devices are held until all processes wait, so that none is done before the others begin.
+//! The devices are held until all processes wait, so that none is done before the others begin. A process that has unlocked a
+//! file can lock it again before those who wait have woken, which is fast, and makes others wait. Ours serves in order, which takes a change of
+//! processes for each claim: that is what `_vs_order` compares with.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -8,11 +10,12 @@ use std::time::Duration;
 use ternlease::LeaseManager;
 
 use crate::host_locks::LockFile;
+use crate::host_order::{Order, PLACES};
 use crate::host_place::{Line, Place, Problem, Worker};
 use crate::measure::{Sample, wall_now};
 use crate::report::Bench;
 
-const PROCESSES: usize = 64;
+const PROCESSES: usize = PLACES;
 const DEVICES: usize = 4;
 const NAMES: [&str; DEVICES] = ["gpu0", "gpu1", "gpu2", "gpu3"];
 
@@ -25,12 +28,15 @@ enum Way {
     OwnFile,
     /// It tries all files, and blocks on its own if none is free.
     AnyFile,
+    /// By bare futexes, in order.
+    InOrder,
 }
 
 /// What is measured: name, beside what, and how long a device is held.
-const LINES: [(&str, Way, Duration); 3] = [
+const LINES: [(&str, Way, Duration); 4] = [
     ("host.64on4", Way::OwnFile, Duration::ZERO),
     ("host.64on4_vs_scan", Way::AnyFile, Duration::ZERO),
+    ("host.64on4_vs_order", Way::InOrder, Duration::ZERO),
     ("host.64on4_held_1ms", Way::AnyFile, Duration::from_millis(1)),
 ];
 
@@ -125,6 +131,7 @@ impl Crowd {
         let start = match way {
             Way::Ours => self.start_ours(line)?,
             Way::OwnFile | Way::AnyFile => self.start_files(line),
+            Way::InOrder => self.start_order(line),
         };
         line.finished(PROCESSES as u32)?;
         let each = (wall_now() - start) as f64 / (PROCESSES * claims) as f64;
@@ -154,6 +161,18 @@ impl Crowd {
         self.files.iter().for_each(LockFile::unlock);
         start
     }
+
+    fn start_order(&self, line: &Line) -> u64 {
+        let order = Order::new(&self.place);
+        order.close();
+        line.begin();
+        while order.waiting() < PROCESSES {
+            std::thread::yield_now();
+        }
+        let start = mark_start(line);
+        (0..DEVICES).for_each(|_| order.give());
+        start
+    }
 }
 
 fn mark_start(line: &Line) -> u64 {
@@ -166,6 +185,7 @@ fn mark_start(line: &Line) -> u64 {
 pub fn one_of_many(place: &Place, number: usize, _: &str) -> Result<(), Problem> {
     let manager = LeaseManager::open(&place.url())?;
     let files = LockFile::several(place, DEVICES)?;
+    let order = Order::new(place);
     let holder = format!("process{number}");
     let (line, own) = (place.line(0), place.line(number));
     line.serve(|| {
@@ -181,15 +201,23 @@ pub fn one_of_many(place: &Place, number: usize, _: &str) -> Result<(), Problem>
                     std::thread::sleep(held);
                 }
             };
-            if line.task.get() == Way::Ours as u32 {
-                let lease = manager.claim(&holder).of(&NAMES).wait()?;
-                got();
-                manager.release(lease)?;
-            } else {
-                let any = line.task.get() == Way::AnyFile as u32;
-                let file = lock_one(&files, number % DEVICES, any);
-                got();
-                file.unlock();
+            match line.task.get() {
+                way if way == Way::Ours as u32 => {
+                    let lease = manager.claim(&holder).of(&NAMES).wait()?;
+                    got();
+                    manager.release(lease)?;
+                }
+                way if way == Way::InOrder as u32 => {
+                    order.take(number);
+                    got();
+                    order.give();
+                }
+                way => {
+                    let any = way == Way::AnyFile as u32;
+                    let file = lock_one(&files, number % DEVICES, any);
+                    got();
+                    file.unlock();
+                }
             }
         }
         own.told.store(worst, Ordering::Release);

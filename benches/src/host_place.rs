@@ -30,6 +30,11 @@ impl Word {
         self.0.store(value, Ordering::Release);
     }
 
+    /// Replaces a value by another, if it still is the first.
+    pub fn swap_if(&self, old: u32, new: u32) -> bool {
+        self.0.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+
     /// One more, and whoever sleeps on it wakes.
     pub fn count(&self) {
         self.0.fetch_add(1, Ordering::AcqRel);
