@@ -12,11 +12,11 @@ use crate::home::thread;
 use crate::home::wake::Woken;
 use crate::table::{Error, LeaseId, Reason, Settings, Table, Time, first_sequence};
 
-/// How often a keeper looks on its own: while somebody in its process waits, while nobody does, while a process is dying, and while a tree is alive, of whose
-/// end nobody tells.
+/// How often a keeper looks on its own: while somebody in its process waits, while nobody does, while what is due does not happen, and while a tree
+/// is alive, of whose end nobody tells.
 const WATCHFUL: Duration = Duration::from_millis(100);
 const IDLE: Duration = Duration::from_secs(5);
-const DYING: Duration = Duration::from_millis(1);
+const DUE: Duration = Duration::from_millis(1);
 const TREES: Duration = Duration::from_millis(20);
 
 impl Core<Journal> {
@@ -136,14 +136,12 @@ impl<U: Undo> Core<U> {
         let cares = listens || watches || host.has_sleepers();
         let mut nap = if cares { WATCHFUL } else { IDLE };
         if cares {
-            let (dying, trees) = host.anybody_goes();
             let left = match due.saturating_sub(self.clock.now()) {
-                0 => DYING,
+                0 => DUE,
                 left => Duration::from_micros(left),
             };
             nap = nap.min(left);
-            nap = if trees { nap.min(TREES) } else { nap };
-            nap = if dying { nap.min(DYING) } else { nap };
+            nap = if host.has_trees() { nap.min(TREES) } else { nap };
         }
         host.sleep(bell, due, cares, nap);
         true

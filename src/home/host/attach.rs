@@ -1,7 +1,7 @@
 //! Coming to a file, and leaving it.
 
 use std::fs::File;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 
 use super::file::{self, Mapped};
 use super::journal::Journal;
@@ -39,6 +39,7 @@ impl Host {
             forks: liveness::forks(),
             detached: AtomicBool::new(false),
             sleepers: AtomicU32::new(0),
+            looks: AtomicU32::new(0),
             stuck: AtomicU32::new(0),
         })
     }
@@ -61,7 +62,8 @@ impl Host {
     /// The slot is this process's from now on. Only with the lock.
     pub fn settle_in(&self, now: Time) {
         self.settle_into(self.slot, slot_state::PROCESS, now);
-        // Those who watch for deaths must watch this one too.
+        // Those who watch for deaths must watch this one too: see `Host::sleep`.
+        fence(Ordering::SeqCst);
         for (index, slot) in self.used_slots() {
             if index != self.slot && slot.until.load(Ordering::SeqCst) != 0 {
                 ring(slot);

@@ -17,7 +17,7 @@ mod place;
 mod tree;
 
 use std::fs::File;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 use std::time::Duration;
 
 pub use info::{HostInfo, Life as ProcessLife, LockInfo, ProcessInfo};
@@ -33,6 +33,9 @@ use layout::{Slot, slot_state};
 use liveness::Attachment;
 
 use crate::table::{Memory, Time};
+
+/// How soon and how late a keeper looks again after a process that is dying.
+const DYING: (Duration, Duration) = (Duration::from_micros(25), Duration::from_millis(1));
 
 /// What one process has of a file.
 #[derive(Debug)]
@@ -50,6 +53,8 @@ pub(crate) struct Host {
     detached: AtomicBool,
     /// Threads of this process that sleep until a ticket is decided.
     sleepers: AtomicU32,
+    /// How often in a row the keeper has looked after a process that is dying.
+    looks: AtomicU32,
     /// The word of the lock whose owner was found not to go on.
     stuck: AtomicU32,
 }
@@ -189,17 +194,35 @@ impl Host {
         self.own_slot().bell.load(Ordering::SeqCst)
     }
 
-    /// Sleeps until the bell shows something else than this, or a process has begun to die if that matters, or for so long.
-    pub fn sleep(&self, bell: u32, until: Time, cares: bool, time: Duration) {
+    /// Sleeps until the bell shows something else than this, or a process has begun to die if that matters, or for so long; not for long if one is
+    /// dying already, of whose end nobody tells.
+    ///
+    /// **Why no death is missed.** This says that it cares before it looks who is there; whoever comes says so before it looks who cares, and
+    /// rings. And whether a process lives is decided where it is put on the list: one that is not, because it has begun to die since anybody looked,
+    /// makes the sleep a short one.
+    pub fn sleep(&self, bell: u32, until: Time, cares: bool, mut time: Duration) {
         let own = self.own_slot();
         let mut sleeps = vec![Sleep::on(&own.bell, bell)];
+        own.until.store(if cares { until } else { 0 }, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        let mut dying = false;
         if cares {
             let others = self.used_slots().filter(|(index, slot)| {
                 *index != self.slot && slot.state.load(Ordering::Acquire) == slot_state::PROCESS
             });
-            sleeps.extend(others.filter_map(|(_, slot)| slot.life.watched()));
+            for (_, slot) in others {
+                match slot.life.watched() {
+                    Some(sleep) => sleeps.push(sleep),
+                    None => dying = true,
+                }
+            }
         }
-        own.until.store(if cares { until } else { 0 }, Ordering::SeqCst);
+        // Most processes are gone at once, and large ones take long: look again after about as long as it has taken so far.
+        let looks = if dying { self.looks.load(Ordering::Relaxed) + 1 } else { 0 };
+        self.looks.store(looks, Ordering::Relaxed);
+        if dying {
+            time = time.min(DYING.0.saturating_mul(1 << looks.min(16))).min(DYING.1);
+        }
         own.sleeps.store(1, Ordering::SeqCst);
         futex::wait_any(&sleeps, time);
         own.sleeps.store(0, Ordering::SeqCst);
@@ -226,11 +249,9 @@ impl Host {
         slots.filter(|&index| !self.is_taken(index)).collect()
     }
 
-    /// Is a process dying? Are there trees, of whose end nobody tells?
-    pub fn anybody_goes(&self) -> (bool, bool) {
-        self.suspicious().fold((false, false), |(dying, trees), (_, state)| {
-            (dying || state == slot_state::PROCESS, trees || state == slot_state::TREE)
-        })
+    /// Are there trees, of whose end nobody tells?
+    pub fn has_trees(&self) -> bool {
+        self.suspicious().any(|(_, state)| state == slot_state::TREE)
     }
 
     /// A thread sleeps on a ticket while this lives: the keeper must care.
