@@ -92,10 +92,6 @@ impl Worker {
                     manager.release(lease).unwrap();
                 }
             },
-            ["second", resource] => {
-                let url = format!("host:{}", manager.host().unwrap().path.display());
-                told(open(&url).acquire(resource, &holder, Duration::from_secs(3600)))
-            }
             other => panic!("not an order: {other:?}"),
         }
     }

@@ -1,6 +1,7 @@
 //! Coming to a file, and leaving it.
 
 use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 
 use super::file::{self, Mapped};
@@ -36,6 +37,7 @@ impl Host {
             slot,
             word: lock::word_of(slot, generation),
             attachment,
+            space: std::fs::metadata("/proc/self/ns/pid").map_or(0, |found| found.ino()),
             forks: liveness::forks(),
             detached: AtomicBool::new(false),
             sleepers: AtomicU32::new(0),
@@ -74,6 +76,7 @@ impl Host {
     pub(super) fn settle_into(&self, slot: usize, state: u32, now: Time) {
         let record = &self.file.slots[slot];
         record.process.store(std::process::id(), Ordering::Relaxed);
+        record.space.store(self.space, Ordering::Relaxed);
         record.since.store(now, Ordering::Relaxed);
         record.until.store(0, Ordering::Relaxed);
         record.sleeps.store(0, Ordering::Relaxed);

@@ -87,6 +87,8 @@ pub(crate) struct Slot {
     /// Until when its keeper sleeps.
     pub until: AtomicU64,
     pub since: AtomicU64,
+    /// In which PID namespace it has its number; 0 if that is not known.
+    pub space: AtomicU64,
     pub life: Life,
 }
 

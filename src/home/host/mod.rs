@@ -48,6 +48,8 @@ pub(crate) struct Host {
     /// What the lock says when this process has it.
     word: u32,
     attachment: &'static Attachment,
+    /// The PID namespace of this process; 0 if that is not known.
+    space: u64,
     /// How often the process had been forked when it came.
     forks: u32,
     detached: AtomicBool,

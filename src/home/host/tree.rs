@@ -62,13 +62,19 @@ impl Host {
         owner_of(slot)
     }
 
-    /// The owner that stands for the process with this number, as it sees itself.
+    /// The owner that stands for the process with this number, as it sees itself: one of the caller's PID namespace, or else of the only one in which there is such a
+    /// process. One that uses the table several times has several, of which any will do.
     pub fn owner_with(&self, process: u32) -> Option<u16> {
-        let mut found = self.used_slots().filter(|(index, slot)| {
+        let found = self.used_slots().filter(|(index, slot)| {
             slot.state.load(Ordering::Acquire) == slot_state::PROCESS
                 && slot.process.load(Ordering::Relaxed) == process
                 && self.is_taken(*index)
         });
-        found.next().map(|(index, _)| owner_of(index))
+        let found: Vec<_> = found
+            .map(|(index, slot)| (slot.space.load(Ordering::Relaxed), owner_of(index)))
+            .collect();
+        let near = found.iter().find(|(space, _)| *space == self.space && *space != 0);
+        let &(space, owner) = near.or(found.first())?;
+        (near.is_some() || found.iter().all(|(other, _)| *other == space)).then_some(owner)
     }
 }
