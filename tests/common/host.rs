@@ -66,18 +66,26 @@ const MARK: &str = "> ";
 impl Process {
     /// Starts one in this role of the test, with these words for it.
     pub fn start(role: &str, words: &[&str]) -> Self {
-        Self::start_with(role, words, |_| ())
+        Self::start_under(&[], role, words)
     }
 
-    pub fn start_with(role: &str, words: &[&str], change: impl FnOnce(&mut Command)) -> Self {
-        let mut command = Command::new(std::env::current_exe().unwrap());
+    /// As [`Self::start`], by a program that starts it.
+    pub fn start_under(starter: &[&str], role: &str, words: &[&str]) -> Self {
+        let own = std::env::current_exe().unwrap();
+        let mut line = starter.iter().map(|word| word.to_string());
+        let mut command = match line.next() {
+            Some(program) => Command::new(program),
+            None => Command::new(&own),
+        };
+        if !starter.is_empty() {
+            command.args(line).arg(&own);
+        }
         command
             .args(["--ignored", "--exact", "role", "--nocapture", "--test-threads=1"])
             .env("TERN_ROLE", role)
             .env("TERN_WORDS", words.join("\n"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
-        change(&mut command);
         let mut child = command.spawn().unwrap();
         let (tell, lines) = channel();
         let output = BufReader::new(child.stdout.take().unwrap());
@@ -95,7 +103,11 @@ impl Process {
 
     /// A process that has opened the file and does what it is told, see [`worker`].
     pub fn worker(place: &Place) -> Self {
-        let process = Self::start("worker", &[&place.url()]);
+        Self::worker_under(&[], place)
+    }
+
+    pub fn worker_under(starter: &[&str], place: &Place) -> Self {
+        let process = Self::start_under(starter, "worker", &[&place.url()]);
         assert_eq!(process.line(), "open");
         process
     }
