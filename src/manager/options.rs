@@ -62,6 +62,7 @@ impl Options {
         Limits { leases: 4096, tickets: 4096, resources: 4096, history: 1024 };
 
     /// What fits into the table that a URL names, if nothing else is said.
+    #[cfg(feature = "capi")]
     pub(crate) fn usual_limits(url: &str) -> Limits {
         match home_of(url) {
             #[cfg(target_os = "linux")]
