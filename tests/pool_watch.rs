@@ -144,6 +144,26 @@ fn a_device_that_said_nothing_at_first_is_checked_once_it_does() {
     assert!(pool.try_claim().unwrap().is_none(), "handed out dirty");
 }
 
+/// On a table that others share, the pool that wanted its devices checked may be gone.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_device_that_another_pool_wanted_checked_is_checked_by_whoever_sees_it() {
+    let path = std::env::temp_dir().join(format!("ternlease-watch-{}", std::process::id()));
+    let url = format!("host:{}", path.display());
+    let inventory = Scripted::of(&[clean()]);
+    let strict = GpuPool::open_with(&url, inventory.options().check_use(true)).unwrap();
+    let pool = GpuPool::open_with(&url, inventory.options()).unwrap();
+    drop(strict);
+    let lease = pool.try_claim().unwrap().unwrap();
+    inventory.see(&[dirty()]);
+    drop(lease);
+    assert!(pool.try_claim().unwrap().is_none(), "handed out dirty");
+    inventory.see(&[clean()]);
+    assert!(within(60, || health(&pool) == Health::Healthy), "{:?}", pool.status());
+    drop(pool);
+    std::fs::remove_file(path).unwrap();
+}
+
 #[test]
 fn what_cannot_be_seen_any_more_is_not_taken_for_unused() {
     let inventory = Scripted::of(&[clean()]);

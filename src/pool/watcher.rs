@@ -151,7 +151,8 @@ impl Watched {
             let (Some(observation), Some(Some(state))) = (observation, before.get(place)) else {
                 continue;
             };
-            let checks = self.checks(place);
+            // Also if it is another pool on the table that wants it checked, which may be gone.
+            let checks = self.checks(place) || state.cleaning;
             // One that its driver keeps from being used may stay so for days.
             let soon_clean = checks && observation.health == Health::Healthy;
             let moved = self.another_in_its_place(place, &observation);
