@@ -84,11 +84,12 @@ impl Journal {
 
     #[inline(always)]
     fn push(&self, place: u64, old: u64) {
-        let len = self.len();
-        let Some(note) = self.notes.get(len as usize) else { too_large() };
+        let len = self.preamble.journal_len.load(Ordering::Relaxed);
+        let Some(note) = self.notes.get(len as u32 as usize) else { too_large() };
         note.place.store(place, Ordering::Relaxed);
         note.old.store(old, Ordering::Relaxed);
-        self.set_len(len + 1);
+        // Both halves at once: each note waits for the length that the one before it has left.
+        self.preamble.journal_len.store(len.wrapping_add(1 | 1 << 32), Ordering::Release);
     }
 
     #[inline(always)]
