@@ -8,7 +8,7 @@ use super::{Left, Operation, Point, Way, trial};
 use crate::trace::Stop;
 
 /// In operations of more instructions than this, not each is killed at. All are at which something changes for others, and so many more.
-const LONG: usize = 12_000;
+const LONG: usize = 15_000;
 const SPREAD: usize = 3000;
 
 /// How an operation goes if nobody kills it.

@@ -215,6 +215,8 @@ pub const OPERATIONS: &[Operation] = &[
         act(url, own, |m, lease| m.keep_for_children(lease).unwrap())
     })
     .then(two),
+    operation("listen to events", |url| act(url, nothing, |m, ()| m.events(u64::MAX)))
+        .before(one_and_two),
     operation("declare", |url| act(url, nothing, |m, ()| m.declare("new", 4, 1000).unwrap())),
     operation("say that it is well, two wait", |url| {
         act(url, nothing, |m, ()| m.set_health("gpu0", Health::Healthy).unwrap())
