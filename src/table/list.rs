@@ -61,6 +61,20 @@ impl<M: Memory> Table<M> {
         links: impl Fn(&'a Self, u32) -> Links<'a>,
     ) {
         let (next, prev) = (own.next.get(), own.prev.get());
+        let is_known = || {
+            let is_it = |index: u32| std::ptr::eq(links(self, index).next, own.next);
+            let before = if prev == 0 { head.get() } else { links(self, prev).next.get() };
+            let after = match (next, tail) {
+                (0, None) => return is_it(before),
+                (0, Some(tail)) => tail.get(),
+                _ => links(self, next).prev.get(),
+            };
+            is_it(before) && is_it(after)
+        };
+        // A list whose ends were damaged would look shorter than it is.
+        if !self.check_shared(is_known) {
+            return;
+        }
         match prev {
             0 => self.set(head, next),
             _ => self.set(links(self, prev).next, next),

@@ -91,6 +91,10 @@ impl<U: Undo> State<U> {
     }
 }
 
+/// How far a table may be ahead of the clock of a process, in microseconds: far more than clocks differ.
+#[cfg(target_os = "linux")]
+const AHEAD: Time = 1_000_000;
+
 /// How often those who wait look at the clock if there is nobody else to do it.
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -216,12 +220,17 @@ impl<U: Undo> Core<U> {
     /// The time of a command. Another thread may have read the clock later and run its command earlier.
     #[inline(always)]
     fn time_for(&self, guard: &Guard<'_, U>) -> Time {
-        let now = self.clock.now().max(guard.table.now());
+        let clock = self.clock.now();
+        let now = clock.max(guard.table.now());
         #[cfg(target_os = "linux")]
         if U::SHARED
             && let Some(host) = guard.host
         {
             host.note_time(now);
+            // All have one clock: a table that is ahead of it would have everybody wait until its time has come.
+            if now - clock > AHEAD {
+                guard.table.mark_corrupt();
+            }
         }
         now
     }
