@@ -59,6 +59,7 @@ fn try_all(trials: u64, flips: u64) {
                     panic!("it ended with {status:?}, with {flips} flips: TERN_TRIAL of {last:?}")
                 }
                 Some(line) if line.starts_with("trial") => last = line,
+                Some(line) if line.starts_with("byte") => last = format!("{last}, {line}"),
                 Some(line) => panic!("{line}, with {flips} flips: TERN_TRIAL of {last:?}"),
             }
         }
@@ -89,6 +90,31 @@ struct Trial {
 const NAMES: [&str; 5] =
     ["gpu0", "gpu1", "gpu2", "a-device-with-a-rather-long-name-of-its-own", "x"];
 
+/// Changes one byte, of the beginning or of a page that is in use.
+fn flip(file: &File, random: &mut Random) {
+    let mut bytes = vec![0; file.metadata().unwrap().len() as usize];
+    file.read_exact_at(&mut bytes, 0).unwrap();
+    let used: Vec<usize> = (0..bytes.len() / 4096)
+        .filter(|page| bytes[page * 4096..][..4096].iter().any(|&b| b != 0))
+        .collect();
+    let place = match random.below(8) {
+        0 => random.below(256) as usize,
+        how => {
+            let page = used[random.below(used.len() as u64) as usize] * 4096;
+            let filled: Vec<usize> =
+                (page..page + 4096).filter(|&at| how < 2 || bytes[at] != 0).collect();
+            filled[random.below(filled.len() as u64) as usize]
+        }
+    };
+    let changed = match random.below(3) {
+        0 => bytes[place] ^ 1 << random.below(8),
+        1 => bytes[place].wrapping_add(1 + random.below(255) as u8),
+        _ => [0, 1, 0x7f, 0x80, 0xff][random.below(5) as usize],
+    };
+    file.write_all_at(&[changed], place as u64).unwrap();
+    say(format!("byte {place} of {}: {} -> {changed}", bytes.len(), bytes[place]));
+}
+
 impl Trial {
     fn new(seed: u64) -> Self {
         let place = Place::new();
@@ -105,8 +131,12 @@ impl Trial {
         for _ in 0..40 {
             self.step(flips == 1).unwrap();
         }
-        for _ in 0..flips {
-            self.flip();
+        if flips == 1 {
+            flip(&self.file, &mut self.random);
+        } else {
+            // At any moment, also in the middle of a command.
+            let (file, mut random) = (self.file.try_clone().unwrap(), Random(self.random.next()));
+            std::thread::spawn(move || (0..flips).for_each(|_| flip(&file, &mut random)));
         }
         for _ in 0..60 {
             if self.step(flips == 1).is_err() {
@@ -123,31 +153,6 @@ impl Trial {
                 }
             }
         }
-    }
-
-    /// Changes one byte, of the beginning or of a page that is in use.
-    fn flip(&mut self) {
-        let mut bytes = vec![0; self.file.metadata().unwrap().len() as usize];
-        self.file.read_exact_at(&mut bytes, 0).unwrap();
-        let used: Vec<usize> = (0..bytes.len() / 4096)
-            .filter(|page| bytes[page * 4096..][..4096].iter().any(|&b| b != 0))
-            .collect();
-        let place = match self.random.below(8) {
-            0 => self.random.below(256) as usize,
-            how => {
-                let page = used[self.random.below(used.len() as u64) as usize] * 4096;
-                let filled: Vec<usize> =
-                    (page..page + 4096).filter(|&at| how < 2 || bytes[at] != 0).collect();
-                filled[self.random.below(filled.len() as u64) as usize]
-            }
-        };
-        let changed = match self.random.below(3) {
-            0 => bytes[place] ^ 1 << self.random.below(8),
-            1 => bytes[place].wrapping_add(1 + self.random.below(255) as u8),
-            _ => [0, 1, 0x7f, 0x80, 0xff][self.random.below(5) as usize],
-        };
-        self.file.write_all_at(&[changed], place as u64).unwrap();
-        eprintln!("byte {place} of {}: {} -> {changed}", bytes.len(), bytes[place]);
     }
 
     /// One call of one user. An error if nothing more can be expected of the file.
