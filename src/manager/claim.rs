@@ -3,9 +3,10 @@
 use std::future::IntoFuture;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use super::{LeaseManager, Span, Ticket};
-use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, ResourceId, Take};
+use crate::table::{Candidates, Claim, Error, FOREVER, LeaseId, Outcome, ResourceId, Take, Time};
 
 /// A claim in the making. It asks for nothing until [`try_now`](Self::try_now), [`wait`](Self::wait),
 /// [`wait_for`](Self::wait_for), [`enqueue`](Self::enqueue) or `.await`.
@@ -117,7 +118,8 @@ impl<'a> ClaimBuilder<'a> {
 
     /// A lease, however long it takes. Blocks the thread.
     pub fn wait(self) -> Result<LeaseId, Error> {
-        self.manager.granted(self.ask()?)
+        let wait = self.manager.home().clock().measure(self.wait)?;
+        self.manager.granted(self.ask()?, wait)
     }
 
     /// A lease within this time, or [`Error::Refused`]. Blocks the thread.
@@ -173,18 +175,25 @@ impl LeaseManager {
 
     /// The lease that a claim was granted, or will be.
     #[inline(always)]
-    fn granted(&self, outcome: Outcome) -> Result<LeaseId, Error> {
+    fn granted(&self, outcome: Outcome, wait: Time) -> Result<LeaseId, Error> {
         match outcome {
             Outcome::Granted(lease) => Ok(lease),
-            Outcome::Waiting(id) => Ticket::waiting(self, id).wait(),
+            Outcome::Waiting(id) => Ticket::waiting(self, id).wait_until(self.latest(wait)),
         }
+    }
+
+    /// When a claim that waits so long has been answered for certain, unless the memory that others share is damaged.
+    fn latest(&self, wait: Time) -> Option<Instant> {
+        let late = Duration::from_micros(wait).saturating_add(Duration::from_secs(1));
+        let limited = self.home().is_shared() && wait != FOREVER;
+        if limited { Instant::now().checked_add(late) } else { None }
     }
 
     /// Asks as a claim of the C boundary does, and blocks the thread as long as it says.
     #[cfg(feature = "capi")]
     #[inline(always)]
     pub(crate) fn ask_and_wait(&self, claim: &Claim<'_>) -> Result<LeaseId, Error> {
-        self.granted(self.ask(claim)?)
+        self.granted(self.ask(claim)?, claim.wait)
     }
 }
 

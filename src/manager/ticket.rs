@@ -103,14 +103,23 @@ impl Ticket {
     }
 
     /// Blocks the thread until the ticket is decided.
-    pub fn wait(mut self) -> Result<LeaseId, Error> {
+    pub fn wait(self) -> Result<LeaseId, Error> {
+        self.wait_until(None)
+    }
+
+    /// As [`Self::wait`], but not beyond this time, whatever the table says.
+    pub(super) fn wait_until(mut self, until: Option<Instant>) -> Result<LeaseId, Error> {
         let state = match self.kind {
             Kind::Queued(id) => {
-                self.shared.home.await_ticket(id, Role::Owner, None)?.unwrap_or(FORGOTTEN)
+                self.shared.home.await_ticket(id, Role::Owner, until)?.unwrap_or(FORGOTTEN)
             }
             _ => self.state(),
         };
-        self.collect(state)
+        match state {
+            // It leaves the line as it goes.
+            TicketState::Waiting => Err(Error::Refused(Reason::WaitTimedOut)),
+            decided => self.collect(decided),
+        }
     }
 
     /// The lease, which is the caller's from now on, or why there is none.

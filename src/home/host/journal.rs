@@ -85,11 +85,21 @@ impl Journal {
     #[inline(always)]
     fn push(&self, place: u64, old: u64) {
         let len = self.preamble.journal_len.load(Ordering::Relaxed);
-        let Some(note) = self.notes.get(len as u32 as usize) else { too_large() };
+        let Some(note) = self.notes.get(len as u32 as usize) else { return self.is_full() };
         note.place.store(place, Ordering::Relaxed);
         note.old.store(old, Ordering::Relaxed);
         // Both halves at once: each note waits for the length that the one before it has left.
         self.preamble.journal_len.store(len.wrapping_add(1 | 1 << 32), Ordering::Release);
+    }
+
+    /// There is no room for a note, or the length was damaged.
+    #[cold]
+    fn is_full(&self) {
+        let word = self.preamble.journal_len.load(Ordering::Relaxed);
+        if word >> 32 == word & u32::MAX as u64 {
+            too_large();
+        }
+        self.preamble.corrupt.store(1, Ordering::Release);
     }
 
     #[inline(always)]
