@@ -21,6 +21,7 @@ setup:
 	@scripts/setup
 
 bench:
+	@python3 -c 'import filelock' 2>/dev/null || python3 -m pip install --quiet filelock || echo 'filelock (a Python package) is missing: its line will be, too'
 	cargo run --release -p ternlease-bench
 
 budget:

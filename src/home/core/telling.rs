@@ -1,0 +1,86 @@
+//! Who is to be told: of a ticket that is decided, of events.
+
+use std::task::Waker;
+
+use super::{Core, State};
+use crate::home::arrays::Undo;
+#[cfg(target_os = "linux")]
+use crate::home::signal_fd::SignalFd;
+use crate::home::wake::{Listener, Role};
+#[cfg(target_os = "linux")]
+use crate::table::Error;
+use crate::table::{TicketId, TicketState};
+
+impl<U: Undo> Core<U> {
+    /// Calls `waker` when the ticket is decided; what it is now.
+    pub fn watch(&self, ticket: TicketId, role: Role, waker: &Waker) -> Option<TicketState> {
+        if self.is_forked() {
+            return None;
+        }
+        let waker = waker.clone();
+        let mut state = self.lock();
+        let found = state.table.ticket(ticket);
+        let place = state.table.place_of(ticket);
+        let unused = match found {
+            Some(TicketState::Waiting) => state.wakers.add(place, role, waker),
+            _ => Some(waker),
+        };
+        self.keeper_must_know(&state);
+        drop(state);
+        drop(unused);
+        found
+    }
+
+    /// A descriptor that becomes readable when the ticket is decided. However often it is asked for, the home keeps one.
+    #[cfg(target_os = "linux")]
+    pub fn ticket_fd(&self, ticket: TicketId) -> Result<std::os::fd::OwnedFd, Error> {
+        if self.is_forked() {
+            return Err(Error::Forked);
+        }
+        self.check_keeper()?;
+        let mut fd = SignalFd::new()?;
+        let mut state = self.lock();
+        match state.table.ticket(ticket) {
+            None => return Err(Error::UnknownTicket),
+            Some(TicketState::Waiting) => {
+                let place = state.table.place_of(ticket);
+                fd = state.wakers.descriptor(place, fd);
+                self.keeper_must_know(&state);
+            }
+            Some(_) => fd.raise(),
+        }
+        drop(state);
+        fd.share()
+    }
+
+    /// Calls `waker` after every command that had events, until [`Self::unlisten`].
+    pub fn listen(&self, waker: Waker) -> Listener {
+        if self.is_forked() {
+            return Listener::default();
+        }
+        let mut state = self.lock();
+        let last = state.table.last_event();
+        let listener = state.listeners.add(last, waker);
+        self.keeper_must_know(&state);
+        // The keeper may have to get up for it.
+        self.hand_over(state);
+        listener
+    }
+
+    pub fn unlisten(&self, listener: Listener) {
+        if self.is_forked() {
+            return;
+        }
+        // The waker is dropped without the lock.
+        let _waker = self.lock().listeners.remove(listener);
+    }
+
+    /// Somebody waits who does not sleep on a ticket itself: in a shared home the keeper must learn it from others.
+    fn keeper_must_know(&self, _state: &State<U>) {
+        #[cfg(target_os = "linux")]
+        if let Some(host) = self.host() {
+            host.listen(!_state.listeners.is_empty(), !_state.wakers.is_empty());
+            host.ring_own();
+        }
+    }
+}
