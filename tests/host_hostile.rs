@@ -40,29 +40,44 @@ fn role() {
 
 /// Lets processes make so many trials with so many flipped bytes each.
 fn try_all(trials: u64, flips: u64) {
+    let given = std::env::var("TERN_TRIAL").ok().and_then(|trial| trial.parse::<u64>().ok());
+    if let Some(trial) = given {
+        return watch(trial, 1, flips);
+    }
     let mut random = Random::from_environment();
     let full = std::env::var("TERN_TORTURE").is_ok_and(|word| word == "full");
-    let given = std::env::var("TERN_TRIAL").ok().and_then(|trial| trial.parse::<u64>().ok());
     let processes = if full { 40 * trials } else { trials } / PER_PROCESS;
-    let per_process = if given.is_some() { 1 } else { PER_PROCESS };
-    for _ in 0..if given.is_some() { 1 } else { processes } {
-        let first = given.unwrap_or_else(|| random.next() >> 8);
-        let words = [first, per_process, flips].map(|word| word.to_string());
-        let mut process = Process::start("trials", &words.each_ref().map(String::as_str));
-        let mut last = String::new();
-        loop {
-            match process.line_within(host::PATIENCE) {
-                None => panic!("it hangs, with {flips} flips: TERN_TRIAL of {last:?}"),
-                Some(line) if line == "done" => break,
-                Some(line) if line == "gone" => {
-                    let status = process.end_within(host::PATIENCE);
-                    panic!("it ended with {status:?}, with {flips} flips: TERN_TRIAL of {last:?}")
-                }
-                Some(line) if line.starts_with("trial") => last = line,
-                Some(line) if line.starts_with("byte") => last = format!("{last}, {line}"),
-                Some(line) => panic!("{line}, with {flips} flips: TERN_TRIAL of {last:?}"),
-            }
+    let seeds: Vec<u64> = (0..processes).map(|_| random.next() >> 8).collect();
+    // They sleep most of the time.
+    std::thread::scope(|scope| {
+        for seeds in seeds.chunks(seeds.len().div_ceil(4)) {
+            scope.spawn(|| seeds.iter().for_each(|&first| watch(first, PER_PROCESS, flips)));
         }
+    });
+}
+
+/// Lets one process make trials, and watches it.
+fn watch(first: u64, count: u64, flips: u64) {
+    let words = [first, count, flips].map(|word| word.to_string());
+    let mut process = Process::start("trials", &words.each_ref().map(String::as_str));
+    let mut last = String::new();
+    loop {
+        let line = process.line_within(host::PATIENCE);
+        let problem = match line.as_deref() {
+            Some("done") => return,
+            Some(line) if line.starts_with("trial") => {
+                last = line.to_owned();
+                continue;
+            }
+            Some(line) if line.starts_with("byte") => {
+                last = format!("{last}, {line}");
+                continue;
+            }
+            Some("gone") => format!("it ended with {:?}", process.end_within(host::PATIENCE)),
+            Some(line) => line.to_owned(),
+            None => "it hangs".to_owned(),
+        };
+        panic!("{problem}, with {flips} flips: TERN_TRIAL of {last:?}");
     }
 }
 
