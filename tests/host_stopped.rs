@@ -44,7 +44,8 @@ fn a_stopped_process_with_the_lock_holds_nobody_up_for_ever() {
     let lease = manager.acquire("gpu0", "me", HOUR).unwrap();
     let leaver = place.open();
     leaver.acquire("gpu1", "leaver", HOUR).unwrap();
-    let mut waiter = Process::worker(&place);
+    let (mut waiter, mut forker) = (Process::worker(&place), Process::worker(&place));
+    let kept = forker.lease("acquire gpu5");
     waiter.say("wait gpu0 3000");
     until("it does not wait", || manager.pending_claimers() == 1);
     let stopped = caught(&place, &manager);
@@ -53,6 +54,7 @@ fn a_stopped_process_with_the_lock_holds_nobody_up_for_ever() {
     let impatient = manager.claim("me").of(&["gpu0"]).wait_for(Duration::from_millis(100));
     assert_eq!(impatient, Err(stuck));
     assert_eq!(manager.release(lease), Err(stuck));
+    assert_eq!(forker.ask("acquire gpu6"), format!("{stuck:?}"));
     // Whoever waited already comes back, by whatever came first.
     let answer = waiter.line();
     assert!(answer.contains("Stuck") || answer.contains("WaitTimedOut"), "{answer}");
@@ -63,6 +65,12 @@ fn a_stopped_process_with_the_lock_holds_nobody_up_for_ever() {
     assert!(refused.contains("does not go on"), "{refused}");
     drop(leaver);
     stopped.go_on();
+    // A child is told that it is one, and not what its parent was told.
+    assert_eq!(forker.ask(&format!("fork {}", kept.0)), "forked");
+    let (child, answer) =
+        forker.line().split_once(' ').map(|(a, b)| (a.parse(), b.to_owned())).unwrap();
+    host::send(child.unwrap(), libc::SIGKILL);
+    host::lease_in(&answer);
     until("it does not go on", || manager.release(lease).is_ok());
     // Who left meanwhile could not say so, and has nothing all the same.
     manager.claim("me").of(&["gpu1"]).wait_for(PATIENCE).unwrap();

@@ -58,6 +58,8 @@ impl<U: Undo> Core<U> {
         // SAFETY: no thread but this one came into the child, and the guard does not free the lock.
         let mut guard = Guard::new(unsafe { self.state.make_guard_unchecked() });
         guard.forked = true;
+        // Not what the parent was refused for last.
+        guard.table.accept();
         guard.table.refuse_all(Error::Forked);
         guard
     }
