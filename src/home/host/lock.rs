@@ -24,6 +24,9 @@ const GENERATIONS: u32 = 1 << (31 - SLOT_BITS);
 /// How often those who wait for the lock look whether its owner lives.
 const LOOK: Duration = Duration::from_millis(20);
 
+/// Who has waited so long may say that the owner does not go on.
+const LONG: Duration = Duration::from_secs(4);
+
 /// How often to try before sleeping: commands are short.
 const TRIES: u32 = 100;
 
@@ -107,7 +110,10 @@ impl Host {
                     return Ok(Locked::Inherited { process });
                 }
             } else if waits.1.elapsed() >= limit || seen == known {
-                self.stuck.store(seen, Ordering::Release);
+                // What one found who hardly waited says nothing to those who can.
+                if waits.1.elapsed() >= LONG || seen == known {
+                    self.stuck.store(seen, Ordering::Release);
+                }
                 return Err(StuckOwner { process });
             }
         }
