@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 
 use super::file::{self, Mapped};
 use super::journal::Journal;
@@ -42,7 +42,7 @@ impl Host {
             detached: AtomicBool::new(false),
             sleepers: AtomicU32::new(0),
             looks: AtomicU32::new(0),
-            stuck: AtomicU32::new(0),
+            stuck: AtomicU64::new(0),
         })
     }
 

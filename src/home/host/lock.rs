@@ -81,6 +81,7 @@ impl Host {
         let mine = self.word | WAITED_FOR;
         // One thread after the other comes here: those after the first need not wait as long again.
         let known = self.stuck.swap(0, Ordering::AcqRel);
+        let since = || self.file.preamble.since.load(Ordering::Relaxed);
         let mut waits = (0, Instant::now());
         loop {
             let seen = word.load(Ordering::Acquire);
@@ -109,10 +110,10 @@ impl Host {
                 if taken.is_ok() {
                     return Ok(Locked::Inherited { process });
                 }
-            } else if waits.1.elapsed() >= limit || seen == known {
+            } else if waits.1.elapsed() >= limit || since() == known {
                 // What one found who hardly waited says nothing to those who can.
-                if waits.1.elapsed() >= LONG || seen == known {
-                    self.stuck.store(seen, Ordering::Release);
+                if waits.1.elapsed() >= LONG || since() == known {
+                    self.stuck.store(since(), Ordering::Release);
                 }
                 return Err(StuckOwner { process });
             }

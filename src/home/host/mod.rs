@@ -17,7 +17,7 @@ mod place;
 mod tree;
 
 use std::fs::File;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::time::Duration;
 
 pub use info::{HostInfo, Life as ProcessLife, LockInfo, ProcessInfo};
@@ -57,8 +57,8 @@ pub(crate) struct Host {
     sleepers: AtomicU32,
     /// How often in a row the keeper has looked after a process that is dying.
     looks: AtomicU32,
-    /// The word of the lock whose owner was found not to go on.
-    stuck: AtomicU32,
+    /// Since when the owner of the lock had it that was found not to go on; 0: none was.
+    stuck: AtomicU64,
 }
 
 impl Host {
