@@ -1,7 +1,7 @@
 //! Sleeping on words of shared memory.
 
 use std::marker::PhantomData;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::table::cell::Cell64;
@@ -64,6 +64,9 @@ pub(super) fn wait(sleep: Sleep<'_>, time: Duration) {
 
 /// As [`wait`], on several words at once, of which the first [`MOST`] count; false if the kernel cannot do that, and only the first was slept on.
 pub(super) fn wait_any(sleeps: &[Sleep<'_>], time: Duration) -> bool {
+    if UNKNOWN.load(Ordering::Relaxed) {
+        return wait_for_first(sleeps, time);
+    }
     let mut list = [WaitV::default(); MOST];
     let count = sleeps.len().min(MOST);
     for (place, sleep) in list.iter_mut().zip(sleeps) {
@@ -89,12 +92,20 @@ pub(super) fn wait_any(sleeps: &[Sleep<'_>], time: Duration) -> bool {
     };
     let error = std::io::Error::last_os_error().raw_os_error();
     if woken < 0 && matches!(error, Some(libc::ENOSYS | libc::EPERM)) {
-        if let Some(first) = sleeps.first() {
-            wait(*first, time);
-        }
-        return false;
+        UNKNOWN.store(true, Ordering::Relaxed);
+        return wait_for_first(sleeps, time);
     }
     true
+}
+
+/// The kernel is older than Linux 5.16, or forbids it: it need not be asked again.
+static UNKNOWN: AtomicBool = AtomicBool::new(false);
+
+fn wait_for_first(sleeps: &[Sleep<'_>], time: Duration) -> bool {
+    if let Some(first) = sleeps.first() {
+        wait(*first, time);
+    }
+    false
 }
 
 /// Wakes one who sleeps on the word.
