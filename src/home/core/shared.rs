@@ -272,6 +272,27 @@ mod tests {
         std::fs::remove_file(path).expect("it is there");
     }
 
+    /// An owner that has only had the lock for a while is waited for, also if nobody has noted any time yet.
+    #[test]
+    fn who_takes_its_time_is_not_stuck() {
+        let path = std::env::temp_dir().join(format!("tern-slow-{}", std::process::id()));
+        let (one, other) = (open(&path), open(&path));
+        let claim = Claim { ttl: FOREVER, ..Claim::one("holder", &["gpu"]) };
+        let guard = one.lock();
+        guard.host.expect("it has the lock").note_time(0);
+        let waits = std::thread::spawn(move || {
+            let claimed = other.claim(claim);
+            other.close();
+            claimed
+        });
+        // Longer than those who wait sleep before they look.
+        std::thread::sleep(Duration::from_millis(100));
+        drop(guard);
+        assert!(matches!(waits.join(), Ok(Ok(Outcome::Granted(_)))));
+        one.close();
+        std::fs::remove_file(path).expect("it is there");
+    }
+
     /// Somebody drops a lease while a panic of its own unwinds: that is a command like any other.
     #[test]
     fn what_is_done_while_unwinding_counts() {

@@ -82,6 +82,7 @@ impl Host {
         // One thread after the other comes here: those after the first need not wait as long again.
         let known = self.stuck.swap(0, Ordering::AcqRel);
         let since = || self.file.preamble.since.load(Ordering::Relaxed);
+        let known_stuck = || known != 0 && since() == known;
         let mut waits = (0, Instant::now());
         loop {
             let seen = word.load(Ordering::Acquire);
@@ -110,9 +111,9 @@ impl Host {
                 if taken.is_ok() {
                     return Ok(Locked::Inherited { process });
                 }
-            } else if waits.1.elapsed() >= limit || since() == known {
+            } else if waits.1.elapsed() >= limit || known_stuck() {
                 // What one found who hardly waited says nothing to those who can.
-                if waits.1.elapsed() >= LONG || since() == known {
+                if waits.1.elapsed() >= LONG || known_stuck() {
                     self.stuck.store(since(), Ordering::Release);
                 }
                 return Err(StuckOwner { process });
