@@ -17,9 +17,11 @@
 //! * [`LeaseManager`] has leases on named resources: claims of some of many, waiting in line, priorities,
 //!   revocation with reason and notice, deadlock detection, and a history of events.
 //! * [`GpuPool`] has leases on the GPUs of a machine: found, claimed in order, watched.
+//! * [`MachCap`] knows what this machine can do, and says whether to compute a result here or to fetch it.
 //! * [`table`] is the pure state machine behind it; `docs/rules.md` says exactly what it decides.
 #![deny(unsafe_code)]
 
+pub mod cost;
 // The boundary to C takes raw pointers; each of its files says why what it does with them is right.
 #[cfg(feature = "capi")]
 #[allow(unsafe_code)]
@@ -34,6 +36,7 @@ pub mod table;
 #[allow(unsafe_code)]
 mod zeroed;
 
+pub use cost::{FnCost, Kind, MachCap, Task, Verdict};
 #[cfg(target_os = "linux")]
 pub use home::host::{HostInfo, Inherited, LockInfo, ProcessInfo, ProcessLife};
 pub use inventory::{GpuDevice, Inventory, PciAddress, Vendor};

@@ -1,0 +1,215 @@
+//! What a machine decides about a task.
+
+use std::time::Duration;
+
+use super::rates::Source;
+use super::time::{Estimate, NEVER, nanoseconds, narrow, scaled};
+use super::verdict::{Answer, Obstacle, Verdict, difference};
+use super::{FnCost, MachCap, Task};
+
+/// A ttl is at most so many times the base, and at least this part of it, in thousandths.
+const LONGEST_TTL: u64 = 1_000_000;
+const SHORTEST_TTL: u64 = 100;
+
+impl MachCap {
+    /// Compute the result of a task here, or fetch it from where [`Self::route`] leads?
+    pub fn verdict(&self, task: impl Into<Task>) -> Verdict {
+        let task = task.into();
+        let result = task.cost.result_bytes;
+        let prediction = self.rates.predict(&task, self.cores_usable);
+        let t_compute = self.possible_compute(&task);
+        let t_store = self.store_time(result);
+        let can_store = self.can_store(result);
+        let t_fetch = self.possible_fetch(result, can_store, t_compute);
+        let answer = match (t_compute, t_fetch) {
+            (Err(_), Err(_)) => Answer::Impossible,
+            (Err(_), Ok(_)) => Answer::Fetch,
+            (Ok(_), Err(_)) => Answer::Compute,
+            (Ok(compute), Ok(fetch)) => match difference(compute.mid, fetch.mid) {
+                1.. => Answer::Fetch,
+                0 => Answer::BreakEven,
+                _ => Answer::Compute,
+            },
+        };
+        let decisive = match (t_compute, t_fetch) {
+            (Ok(compute), Ok(fetch)) => compute.hi < fetch.lo || fetch.hi < compute.lo,
+            (Err(_), Err(_)) => false,
+            _ => true,
+        };
+        let discharging = self.battery.is_some_and(|battery| battery.discharging);
+        Verdict {
+            answer,
+            t_compute,
+            t_fetch,
+            t_store,
+            can_store,
+            bottleneck: prediction.bottleneck,
+            decisive,
+            bias_permille: self.device_class().bias_permille(discharging),
+        }
+    }
+
+    /// Is computing at least as good as fetching?
+    pub fn should_compute(&self, task: impl Into<Task>) -> bool {
+        self.verdict(task).should_compute()
+    }
+
+    /// How long a task takes here, whether or not its memory is there.
+    pub fn compute_time(&self, task: impl Into<Task>) -> Estimate {
+        let task = task.into();
+        let prediction = self.rates.predict(&task, self.cores_usable);
+        task.learned.apply(prediction.nanoseconds, prediction.spread)
+    }
+
+    /// How long a task takes here by the rates alone: what a measured run is to be compared with, in
+    /// [`Learned::record`](super::Learned::record).
+    pub fn untaught_time(&self, task: impl Into<Task>) -> u64 {
+        self.rates.predict(&task.into(), self.cores_usable).nanoseconds
+    }
+
+    fn possible_compute(&self, task: &Task) -> Result<Estimate, Obstacle> {
+        if !self.can_execute(*task) {
+            return Err(Obstacle::Memory);
+        }
+        match self.compute_time(*task) {
+            Estimate { mid: NEVER, .. } => Err(Obstacle::Endless),
+            time => Ok(time),
+        }
+    }
+
+    /// How long fetching takes, what has to be asked first included. If nothing is found, it has to be computed after all.
+    fn possible_fetch(
+        &self,
+        bytes: u64,
+        can_store: bool,
+        compute: Result<Estimate, Obstacle>,
+    ) -> Result<Estimate, Obstacle> {
+        let route = self.route.ok_or(Obstacle::Network)?;
+        if !can_store {
+            return Err(Obstacle::Disk);
+        }
+        let found = route.fetch(bytes).then(self.store_time(bytes));
+        if found.mid == NEVER {
+            return Err(Obstacle::Network);
+        }
+        let hits = u64::from(route.hits_permille.min(1000));
+        let part =
+            |found, otherwise| scaled(found, hits).saturating_add(scaled(otherwise, 1000 - hits));
+        let expected = match compute {
+            _ if hits == 1000 => found,
+            // What is not found cannot be had in another way.
+            Err(_) => found,
+            Ok(compute) => Estimate {
+                lo: part(found.lo, compute.lo),
+                mid: part(found.mid, compute.mid),
+                hi: part(found.hi, compute.hi),
+            },
+        };
+        Ok(Estimate::exactly(route.query).then(expected))
+    }
+
+    /// How long fetching so many bytes takes, once it is known that they are there; `None` without a network.
+    pub fn fetch_time(&self, bytes: u64) -> Option<Estimate> {
+        self.route.map(|route| route.fetch(bytes))
+    }
+
+    /// How long keeping so many bytes takes.
+    pub fn store_time(&self, bytes: u64) -> Estimate {
+        let rate = self.disk.write;
+        let spread = if rate.source == Source::Estimated { 4000 } else { 1700 };
+        Estimate::around(nanoseconds(bytes, rate.per_second), spread)
+    }
+
+    /// Does its memory fit into what one computation may take here?
+    pub fn can_execute(&self, task: impl Into<Task>) -> bool {
+        let needed = task.into().cost.peak_mem;
+        needed != u64::MAX && needed <= self.compute_budget()
+    }
+
+    /// Is there room for so many bytes, and some to spare? Where nobody knows, one may try.
+    pub fn can_store(&self, bytes: u64) -> bool {
+        let reserve = self.device_class().disk_reserve();
+        let needed = bytes.saturating_add(reserve);
+        match self.disk_free {
+            _ if bytes == 0 => true,
+            Some(free) => needed != u64::MAX && free > needed,
+            None => bytes != u64::MAX,
+        }
+    }
+
+    /// How much memory one computation may take, in bytes.
+    pub fn compute_budget(&self) -> u64 {
+        let percent = self.device_class().memory_percent();
+        narrow(u128::from(self.mem_available) * u128::from(percent) / 100)
+    }
+
+    /// What a cached result saves each time it is fetched instead of computed, in seconds; negative if it costs some. The same sign
+    /// as [`Verdict::score`], which counts the query and the disk as well. Infinite if it is the only way, or none.
+    pub fn cache_value(&self, task: impl Into<Task>) -> f64 {
+        let task = task.into();
+        match (self.compute_time(task).mid, self.fetch_time(task.cost.result_bytes)) {
+            (_, None) => f64::NEG_INFINITY,
+            (NEVER, Some(_)) => f64::INFINITY,
+            (compute, Some(fetch)) if fetch.mid != NEVER => {
+                difference(compute, fetch.mid) as f64 / 1e9
+            }
+            _ => f64::NEG_INFINITY,
+        }
+    }
+
+    /// For how long a result is worth keeping: the longer, the more computing it again costs beside fetching it. From a tenth of `base` to a
+    /// thousand times as long; the longest if it cannot be fetched again, or takes no time to.
+    pub fn suggest_ttl(&self, task: impl Into<Task>, base: Duration) -> Duration {
+        let task = task.into();
+        let compute = self.compute_time(task).mid;
+        let fetch = self.fetch_time(task.cost.result_bytes).map_or(0, |time| time.mid);
+        let permille = match (compute, fetch) {
+            (_, 0) => LONGEST_TTL,
+            (NEVER, _) => LONGEST_TTL,
+            (compute, fetch) => narrow(u128::from(compute) * 1000 / u128::from(fetch)),
+        };
+        let permille = u128::from(permille.clamp(SHORTEST_TTL, LONGEST_TTL));
+        let nanoseconds = base.as_nanos().saturating_mul(permille) / 1000;
+        Duration::from_nanos(narrow(nanoseconds))
+    }
+
+    /// How large a buffer for rows may be: half of what a computation may take, in whole rows. `None` if not even one fits.
+    pub fn etl_buffer_bytes(&self, row_bytes: u64) -> Option<u64> {
+        let row = row_bytes.max(1);
+        let rows = self.compute_budget() / 2 / row;
+        (rows > 0).then_some(rows * row)
+    }
+
+    /// A cost for something that took so long here: at most so much work, by the rates of this machine. To be compared with other costs, and not the way
+    /// back to the same time elsewhere: see [`Learned`](super::Learned) for that.
+    pub fn normalize(&self, took: Duration, peak_mem: u64, result_bytes: u64) -> FnCost {
+        let nanoseconds = took.as_nanos();
+        let work = |rate: u64| narrow(nanoseconds.saturating_mul(rate.into()) / 1_000_000_000);
+        let Self { rates, .. } = self;
+        let (flops, bytes) = (rates.flop64.per_second, rates.triad.per_second);
+        FnCost::new(work(flops), work(bytes), peak_mem, result_bytes)
+    }
+
+    /// How much of the memory is taken: from 0 to 1, a half if nobody knows.
+    pub fn mem_pressure(&self) -> f64 {
+        pressure(self.mem_total, self.mem_available)
+    }
+
+    /// How much of the disk is taken: from 0 to 1, a half if nobody knows.
+    pub fn disk_pressure(&self) -> f64 {
+        pressure(self.disk_total.unwrap_or(0), self.disk_free.unwrap_or(0))
+    }
+
+    /// Operations per byte at which neither arithmetic nor memory waits for the other, all cores together.
+    pub fn ridge_point(&self) -> f64 {
+        let Self { rates, .. } = self;
+        rates.flop64_all.per_second as f64 / rates.triad_all.per_second.max(1) as f64
+    }
+}
+
+fn pressure(total: u64, left: u64) -> f64 {
+    match total {
+        0 => 0.5,
+        total => 1.0 - left.min(total) as f64 / total as f64,
+    }
+}

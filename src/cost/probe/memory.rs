@@ -1,0 +1,157 @@
+//! How fast memory is: arrays that no cache holds, in chunks one after the other, by one thread and by all together.
+
+use std::time::Instant;
+
+use parking_lot::Mutex;
+
+use super::slices::{Slices, repeat};
+use super::team::{Together, each};
+use super::{Limits, passes};
+use crate::cost::rates::{Rate, Rates, Source};
+
+/// Numbers in a chunk: 1 MiB.
+const CHUNK: usize = 1 << 17;
+const CHUNK_BYTES: u64 = (CHUNK * size_of::<f64>()) as u64;
+/// All arrays together. Three times the largest cache is enough that it does not show; more takes only time to get.
+const MOST: u64 = 192 << 20;
+const LEAST: u64 = 48 << 20;
+
+/// Three arrays of one thread, and where it is in them.
+struct Share {
+    a: Vec<f64>,
+    b: Vec<f64>,
+    c: Vec<f64>,
+    at: usize,
+}
+
+impl Share {
+    /// Gets and touches the memory, as far as time and the system allow; at least one chunk of each array.
+    fn new(chunks: usize, until: Instant) -> Option<Self> {
+        let mut share = Share { a: Vec::new(), b: Vec::new(), c: Vec::new(), at: 0 };
+        for array in share.arrays() {
+            array.try_reserve_exact(chunks * CHUNK).ok()?;
+            passes::advise_huge_pages(array);
+        }
+        for chunk in 1..=chunks {
+            if chunk > 1 && Instant::now() >= until {
+                break;
+            }
+            share.arrays().into_iter().for_each(|array| array.resize(chunk * CHUNK, 1.0));
+        }
+        Some(share)
+    }
+
+    fn arrays(&mut self) -> [&mut Vec<f64>; 3] {
+        [&mut self.a, &mut self.b, &mut self.c]
+    }
+
+    /// The next chunk of each array, after the last the first again.
+    fn next(&mut self) -> (&mut [f64], &[f64], &[f64]) {
+        let from = self.at;
+        let to = from + CHUNK;
+        self.at = if to + CHUNK > self.a.len() { 0 } else { to };
+        (&mut self.a[from..to], &self.b[from..to], &self.c[from..to])
+    }
+}
+
+/// What is done with a chunk, and how many of its bytes that counts for.
+#[derive(Clone, Copy)]
+enum Pass {
+    Read,
+    Triad,
+    Copy,
+}
+
+impl Pass {
+    fn bytes(self) -> u64 {
+        match self {
+            Pass::Read | Pass::Copy => CHUNK_BYTES,
+            Pass::Triad => 3 * CHUNK_BYTES,
+        }
+    }
+
+    fn over(self, share: &mut Share) {
+        let (a, b, c) = share.next();
+        match self {
+            Pass::Read => passes::read(b),
+            Pass::Triad => passes::triad(a, b, c),
+            Pass::Copy => a.copy_from_slice(b),
+        }
+    }
+}
+
+/// The memory that is measured, a part for each thread.
+pub(super) struct Arrays {
+    shares: Vec<Mutex<Share>>,
+    /// A cache may hold so much of them that it shows.
+    small: bool,
+}
+
+impl Arrays {
+    /// `None` if the system does not give what the limits allow.
+    pub fn new(limits: &Limits, until: Instant) -> Option<Self> {
+        let threads = limits.threads.max(1);
+        let wanted = limits.cache.saturating_mul(3).clamp(LEAST, MOST).min(limits.memory);
+        let chunks = wanted / CHUNK_BYTES / 3 / u64::from(threads);
+        if chunks == 0 || !passes::TELL_OF_THE_MACHINE {
+            return None;
+        }
+        let shares = each(threads, |_| Share::new(chunks as usize, until))?;
+        let numbers: usize = shares.iter().map(|share| share.a.len() * 3).sum();
+        let small = ((numbers * size_of::<f64>()) as u64) < limits.cache.saturating_mul(2);
+        Some(Arrays { shares: shares.into_iter().map(Mutex::new).collect(), small })
+    }
+
+    pub fn measure(&self, rates: &mut Rates, until: &dyn Fn(u32) -> Instant) {
+        for (pass, end, one) in [
+            (Pass::Read, 66, &mut rates.read),
+            (Pass::Triad, 72, &mut rates.triad),
+            (Pass::Copy, 78, &mut rates.copy),
+        ] {
+            *one = self.one(pass, until(end)).unwrap_or(*one);
+        }
+        for (pass, end, one, all) in [
+            (Pass::Read, 85, rates.read, &mut rates.read_all),
+            (Pass::Triad, 93, rates.triad, &mut rates.triad_all),
+            (Pass::Copy, 100, rates.copy, &mut rates.copy_all),
+        ] {
+            // Many reach what one reaches, and more than that all together only if they were seen to.
+            let seen = self.all(pass, until(end)).unwrap_or(one);
+            *all = if seen.per_second < one.per_second { one } else { seen };
+        }
+    }
+
+    /// By one thread, through all arrays.
+    fn one(&self, pass: Pass, until: Instant) -> Option<Rate> {
+        let mut turn = self.shares.iter().cycle();
+        let slice = || {
+            if let Some(share) = turn.next() {
+                pass.over(&mut share.lock());
+            }
+        };
+        repeat(until, pass.bytes(), slice).map(|rate| self.judged(rate))
+    }
+
+    /// By all threads, each through its own arrays.
+    fn all(&self, pass: Pass, until: Instant) -> Option<Rate> {
+        let threads = self.shares.len() as u32;
+        let together = Together::new(threads);
+        let work = pass.bytes().saturating_mul(threads.into());
+        let measured = each(threads, |number| {
+            let mut share = self.shares[number as usize].lock();
+            let mut slices = Slices::default();
+            together.run(until, || pass.over(&mut share), |took| slices.add(work, took));
+            Some(slices)
+        })?;
+        let mut slices = Slices::default();
+        measured.into_iter().for_each(|part| slices.join(part));
+        slices.rate().map(|rate| self.judged(rate))
+    }
+
+    fn judged(&self, rate: Rate) -> Rate {
+        match self.small {
+            true => Rate { source: Source::Rough, ..rate },
+            false => rate,
+        }
+    }
+}
