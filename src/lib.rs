@@ -36,7 +36,7 @@ mod zeroed;
 
 #[cfg(target_os = "linux")]
 pub use home::host::{HostInfo, Inherited, LockInfo, ProcessInfo, ProcessLife};
-pub use inventory::{GpuDevice, Inventory, PciAddress, Vendor};
+pub use inventory::{GpuDevice, GpuSpeed, Inventory, PciAddress, Vendor};
 #[cfg(feature = "nvml")]
 pub use inventory::{Nvml, NvmlOptions};
 pub use manager::{
