@@ -39,7 +39,7 @@ mod zeroed;
 pub use cost::{FnCost, Kind, MachCap, Task, Verdict};
 #[cfg(target_os = "linux")]
 pub use home::host::{HostInfo, Inherited, LockInfo, ProcessInfo, ProcessLife};
-pub use inventory::{GpuDevice, Inventory, PciAddress, Vendor};
+pub use inventory::{GpuDevice, GpuSpeed, Inventory, PciAddress, Vendor};
 #[cfg(feature = "nvml")]
 pub use inventory::{Nvml, NvmlOptions};
 pub use manager::{

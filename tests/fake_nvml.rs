@@ -170,6 +170,7 @@ mod calls {
             "devise",
             "device memory=much",
             "device colour=red",
+            "device cores=many",
             "device \"",
             "device pci=0:9:0.0\ndevice pci=0:9:0.0",
             "lost 0",

@@ -1,4 +1,4 @@
-//! The fake libnvidia-ml, as in `fake_nvml.rs`: parts of devices, links between them, and events.
+//! The fake libnvidia-ml, as in `fake_nvml.rs`: parts of devices, links between them, how fast they are, and events.
 #![cfg(target_os = "linux")]
 
 #[path = "common/nvml.rs"]
@@ -8,7 +8,7 @@ use std::thread;
 
 use nvml::Fake;
 use nvml_wrapper::bitmasks::event::EventTypes;
-use nvml_wrapper::enum_wrappers::device::{P2pCapabilitiesIndex, P2pStatus, TopologyLevel};
+use nvml_wrapper::enum_wrappers::device::{Clock, P2pCapabilitiesIndex, P2pStatus, TopologyLevel};
 use nvml_wrapper::enums::event::XidError;
 use nvml_wrapper::error::NvmlError;
 use nvml_wrapper::{Device, EventSet, Nvml};
@@ -157,6 +157,68 @@ mod links {
         let remote = a.link_wrapper_for(0).remote_pci_info().unwrap();
         assert!(matches!(nvml.device_by_pci_bus_id(remote.bus_id), Err(NvmlError::NotFound)));
         assert!(linked(&a, &b) && !linked(&a, &c));
+    }
+}
+
+mod speed {
+    use super::*;
+
+    /// All that a device tells, in the order of the words of a script.
+    fn told(device: &Device) -> [Result<u32, NvmlError>; 6] {
+        [
+            device.num_cores(),
+            device.max_clock_info(Clock::SM),
+            device.max_clock_info(Clock::Memory),
+            device.memory_bus_width(),
+            device.max_pcie_link_gen(),
+            device.max_pcie_link_width(),
+        ]
+    }
+
+    const SCRIPT: &str = "device cores=6912 core_mhz=1410 memory_mhz=1593 memory_bits=5120 \
+                          pcie_generation=4 pcie_lanes=16 mig=on\nmig 0 0 uuid=MIG-a\n";
+
+    #[test]
+    fn is_as_the_script_says() {
+        let fake = Fake::with(SCRIPT);
+        let nvml = load(&fake).unwrap();
+        let device = nvml.device_by_index(0).unwrap();
+        assert_eq!(told(&device).map(Result::unwrap), [6912, 1410, 1593, 5120, 4, 16]);
+        for other in [Clock::Graphics, Clock::Video] {
+            assert!(matches!(device.max_clock_info(other), Err(NvmlError::NotSupported)));
+        }
+        assert_eq!(fake.count("GetMaxClockInfo"), 4);
+        fake.script("device memory_bits=0\n");
+        assert_eq!(device.memory_bus_width().unwrap(), 0);
+    }
+
+    #[test]
+    fn is_not_supported_if_the_script_does_not_say_and_by_parts() {
+        let fake = Fake::with(&format!("{SCRIPT}device\n"));
+        let nvml = load(&fake).unwrap();
+        let part = nvml.device_by_uuid("MIG-a").unwrap();
+        for silent in [part, nvml.device_by_index(1).unwrap()] {
+            for answer in told(&silent) {
+                assert!(matches!(answer, Err(NvmlError::NotSupported)), "{answer:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn is_left_out_by_older_drivers() {
+        // Of the cores, the two clocks, the width of the bus and the two figures of the link.
+        for (variant, has) in [("old", [0, 1, 1, 0, 1, 1]), ("bare", [0; 6])] {
+            let fake = Fake::variant(variant);
+            fake.script("device cores=1 core_mhz=1 memory_mhz=1 memory_bits=1 pcie_generation=1 pcie_lanes=1\n");
+            let nvml = load(&fake).unwrap();
+            let answers = told(&nvml.device_by_index(0).unwrap());
+            for (answer, has) in answers.into_iter().zip(has) {
+                match answer {
+                    Err(NvmlError::FailedToLoadSymbol(_)) => assert_eq!(has, 0, "{variant}"),
+                    answer => assert_eq!(answer.unwrap(), has, "{variant}"),
+                }
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use ternlease::inventory::{Declared, DeclaredError, Inventory, Mig, Why};
-use ternlease::{GpuDevice, Health, PciAddress, Vendor};
+use ternlease::{GpuDevice, GpuSpeed, Health, PciAddress, Vendor};
 
 fn parse(text: &str) -> Vec<GpuDevice> {
     Declared::parse(text).unwrap_or_else(|error| panic!("{text:?}: {error}")).find().devices
@@ -46,6 +46,50 @@ fn all_that_a_line_can_say() {
 }
 
 #[test]
+fn how_fast_a_device_is() {
+    let text = "device vendor=nvidia index=0 name=A100 cores=6912 core_mhz=1410 memory_mhz=1593 memory_bits=5120 pcie=4x16\n\
+                device vendor=nvidia index=1 multiprocessors=14 memory_bits=640 pcie=x8\n\
+                device vendor=amd index=0 pcie=5x\n\
+                device vendor=amd index=1\n";
+    let speeds: Vec<GpuSpeed> = parse(text).iter().map(|device| device.speed).collect();
+    let whole = GpuSpeed {
+        cores: Some(6912),
+        multiprocessors: None,
+        core_mhz: Some(1410),
+        memory_mhz: Some(1593),
+        memory_bits: Some(5120),
+        pcie_generation: Some(4),
+        pcie_lanes: Some(16),
+    };
+    let part = GpuSpeed {
+        multiprocessors: Some(14),
+        memory_bits: Some(640),
+        pcie_lanes: Some(8),
+        ..GpuSpeed::default()
+    };
+    let link = GpuSpeed { pcie_generation: Some(5), ..GpuSpeed::default() };
+    assert_eq!(speeds, [whole, part, link, GpuSpeed::default()]);
+    assert_eq!(Declared::parse(text).unwrap().to_string(), text);
+}
+
+#[test]
+fn a_figure_of_zero_is_not_written_as_it_tells_nothing() {
+    let none = Some(0);
+    let speed = GpuSpeed {
+        cores: none,
+        multiprocessors: none,
+        core_mhz: none,
+        memory_mhz: none,
+        memory_bits: none,
+        pcie_generation: none,
+        pcie_lanes: Some(16),
+    };
+    let device = GpuDevice { speed, ..GpuDevice::new(Vendor::Nvidia, 0, "") };
+    let text = Declared::new(vec![device]).to_string();
+    assert_eq!(text, "device vendor=nvidia index=0 pcie=x16\n");
+}
+
+#[test]
 fn nothing_is_a_declaration_too() {
     for text in ["", "\n\n", "# nothing\r\n", "   \t"] {
         assert_eq!(parse(text), []);
@@ -68,11 +112,26 @@ fn errors_say_where_and_what() {
         ("device vendor=amd index=0 uuid=", 1, 27, "uuid is \"\"; expected a UUID"),
         ("device vendor=amd index=0 uuid=a,b", 1, 27, "expected a UUID"),
         ("device vendor=amd index=0 cc=8", 1, 27, "8.0"),
+        (
+            "device vendor=amd index=0 cores=0",
+            1,
+            27,
+            "cores is \"0\"; expected a whole number from 1",
+        ),
+        ("device vendor=amd index=0 multiprocessors=-1", 1, 27, "whole number from 1"),
+        ("device vendor=amd index=0 core_mhz=1.4", 1, 27, "whole number from 1"),
+        ("device vendor=amd index=0 memory_mhz=", 1, 27, "whole number from 1"),
+        ("device vendor=amd index=0 memory_bits=4294967296", 1, 27, "whole number from 1"),
+        ("device vendor=amd index=0 pcie=4", 1, 27, "as in `4x16`"),
+        ("device vendor=amd index=0 pcie=x", 1, 27, "as in `4x16`"),
+        ("device vendor=amd index=0 pcie=0x16", 1, 27, "as in `4x16`"),
+        ("device vendor=amd index=0 pcie=4x16x1", 1, 27, "as in `4x16`"),
         ("device vendor=amd index=0 health=fine", 1, 27, "`draining`"),
         ("device vendor=amd index=0 mig=a:b:c:d", 1, 27, "PARENT:PROFILE"),
         ("device vendor=amd index=0 mig=1:2:3", 1, 27, "PARENT:PROFILE"),
         ("device vendor=amd index=0 name", 1, 27, "name is nothing"),
         ("device vendor=amd index=0 colour=red", 1, 27, "\"colour\" is not known"),
+        ("device vendor=amd index=0 colour=red", 1, 27, "memory_mhz, memory_bits, pcie, numa"),
         ("device vendor=amd index=0 index=1", 1, 27, "\"index\" is given twice"),
         ("device vendor=amd index=0 name=\"a", 1, 32, "not closed"),
         ("device vendor=amd index=0 name=\"a\\", 1, 34, "expected `\\\"`"),
@@ -118,6 +177,10 @@ impl Random {
         (self.below(2) == 0).then(|| value(self))
     }
 
+    fn figure(&mut self) -> u32 {
+        (self.below(u32::MAX as usize) >> self.below(32)).max(1) as u32
+    }
+
     fn text(&mut self) -> String {
         let odd = ['a', ' ', '"', '\\', '\n', '\r', '\t', '#', '=', 'ü', '\0', '\u{2028}', 'n'];
         (0..self.below(9)).map(|_| odd[self.below(odd.len())]).collect()
@@ -138,6 +201,15 @@ impl Random {
             }),
             memory: self.maybe(|random| random.below(1 << 32) as u32),
             compute_capability: self.maybe(|random| (random.below(20) as u32, 5)),
+            speed: GpuSpeed {
+                cores: self.maybe(Random::figure),
+                multiprocessors: self.maybe(Random::figure),
+                core_mhz: self.maybe(Random::figure),
+                memory_mhz: self.maybe(Random::figure),
+                memory_bits: self.maybe(Random::figure),
+                pcie_generation: self.maybe(Random::figure),
+                pcie_lanes: self.maybe(Random::figure),
+            },
             numa: self.maybe(|random| random.below(9) as u32),
             island: self.maybe(|random| random.below(9) as u32),
             mig: self.maybe(|random| Mig {
@@ -186,6 +258,9 @@ fn absurd_input_is_refused_and_never_worse() {
         "0000:07:00.0",
         "cc=",
         ".",
+        "cores=",
+        "pcie=",
+        "x",
         "ü",
         "-",
         "\r",
@@ -285,6 +360,9 @@ fn fakes_are_like_real_ones() {
     assert!(eight.iter().all(|device| device.memory == Some(81_920) && device.pci.is_some()));
     assert!(eight.iter().all(|device| device.health == Health::Healthy));
     assert!(Declared::fake(3).find().devices.iter().all(|device| device.island.is_none()));
+    let a100 = "cores=6912 core_mhz=1410 memory_mhz=1593 memory_bits=5120 pcie=4x16";
+    let text = Declared::fake(8).to_string();
+    assert_eq!(text.matches(a100).count(), 8, "{text}");
     // As many as there may be: the text refuses two of the same name.
     let many = Declared::fake(4096);
     assert_eq!(Declared::parse(&many.to_string()), Ok(many));

@@ -12,7 +12,7 @@ use asking::options;
 use fake::Fake;
 use places::Places;
 use ternlease::inventory::{Found, Mig, Nvml, NvmlOptions, Why};
-use ternlease::{GpuDevice, Health, Inventory, Vendor};
+use ternlease::{GpuDevice, GpuSpeed, Health, Inventory, Vendor};
 
 fn find(fake: &Fake) -> Found {
     Nvml::new(options(fake)).find()
@@ -174,8 +174,13 @@ fn a_divided_device_is_replaced_by_its_parts() {
         ..GpuDevice::new(Vendor::Nvidia, 1, name)
     };
     assert_eq!((found.len(), found[0].name.as_str(), &found[0].mig), (3, "A30", &None));
-    assert_eq!(found[1], part("MIG-one", "A100 MIG 1g.10gb", 9_728, "1g.10gb", 9));
-    assert_eq!(found[2], part("MIG-GPU-p/1/0", "A100 MIG 3g.40gb", 40_192, "3g.40gb", 1));
+    let with = |multiprocessors, part| {
+        let multiprocessors = Some(multiprocessors);
+        GpuDevice { speed: GpuSpeed { multiprocessors, ..GpuSpeed::default() }, ..part }
+    };
+    assert_eq!(found[1], with(14, part("MIG-one", "A100 MIG 1g.10gb", 9_728, "1g.10gb", 9)));
+    let large = part("MIG-GPU-p/1/0", "A100 MIG 3g.40gb", 40_192, "3g.40gb", 1);
+    assert_eq!(found[2], with(42, large));
     assert_eq!(found[1].key(), "MIG-one");
 }
 

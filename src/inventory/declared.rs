@@ -12,7 +12,9 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 
-use super::{Absence, Fault, Found, GpuDevice, Inventory, Observation, PciAddress, Vendor, Why};
+use super::{
+    Absence, Fault, Found, GpuDevice, GpuSpeed, Inventory, Observation, PciAddress, Vendor, Why,
+};
 
 /// Longer files are no declarations.
 const LONGEST_FILE: u64 = 1 << 20;
@@ -79,6 +81,17 @@ impl Declared {
     }
 }
 
+/// An A100 with 80 GB on a board of its own kind (SXM).
+const A100: GpuSpeed = GpuSpeed {
+    cores: Some(6912),
+    multiprocessors: None,
+    core_mhz: Some(1410),
+    memory_mhz: Some(1593),
+    memory_bits: Some(5120),
+    pcie_generation: Some(4),
+    pcie_lanes: Some(16),
+};
+
 fn fake(index: u32, count: u32) -> GpuDevice {
     let half = u32::from(index >= count / 2);
     let islands = count >= 4;
@@ -92,6 +105,7 @@ fn fake(index: u32, count: u32) -> GpuDevice {
         }),
         memory: Some(81_920),
         compute_capability: Some((8, 0)),
+        speed: A100,
         numa: Some(if islands { half } else { 0 }),
         island: islands.then_some(half),
         ..GpuDevice::new(Vendor::Nvidia, index, "Fake GPU")

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use super::GpuSpeed;
 use crate::table::Health;
 
 /// Who made a device, and so whose variables make it visible to a program.
@@ -137,6 +138,8 @@ pub struct GpuDevice {
     pub memory: Option<u32>,
     /// What it can compute, as NVIDIA counts it: `(8, 0)`.
     pub compute_capability: Option<(u32, u32)>,
+    /// How fast it is, as far as that is known.
+    pub speed: GpuSpeed,
     /// The NUMA node that it is near to.
     pub numa: Option<u32>,
     /// Devices with the same number have fast links among each other, each to each.
@@ -160,6 +163,7 @@ impl GpuDevice {
             pci: None,
             memory: None,
             compute_capability: None,
+            speed: GpuSpeed::default(),
             numa: None,
             island: None,
             mig: None,

@@ -14,6 +14,7 @@ mod observation;
 #[cfg(feature = "nvml")]
 mod people;
 mod process;
+mod speed;
 mod sysfs;
 
 pub use absence::{Absence, Why};
@@ -25,6 +26,7 @@ pub use mask::{Hidden, Masks};
 pub use nvml::{Nvml, NvmlOptions};
 pub use observation::{Fault, Observation};
 pub use process::{Process, ProcessKind};
+pub use speed::GpuSpeed;
 pub use sysfs::Sysfs;
 
 use std::time::Duration;

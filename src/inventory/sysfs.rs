@@ -1,6 +1,7 @@
 //! AMD's and Intel's devices, as the Linux kernel describes them in files. Reading these wakes no card that sleeps.
 
 mod card;
+mod link;
 mod watch;
 
 use std::collections::BTreeMap;

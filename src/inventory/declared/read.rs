@@ -103,6 +103,9 @@ fn quoted(rest: &mut impl Iterator<Item = (char, usize)>, start: usize) -> Resul
     Err((start, "this quote is not closed in its line".to_owned()))
 }
 
+const KNOWN: &str = "vendor, index, name, memory, uuid, pci, cc, cores, multiprocessors, core_mhz, memory_mhz, memory_bits, pcie, \
+                     numa, island, health, trouble or mig";
+
 fn device(words: &[Word]) -> Result<GpuDevice, Problem> {
     let first = &words[0];
     if first.key != "device" || first.value.is_some() {
@@ -134,6 +137,17 @@ fn device(words: &[Word]) -> Result<GpuDevice, Problem> {
                 let capability = word.read("two whole numbers, as in `8.0`", capability)?;
                 device.compute_capability = Some(capability);
             }
+            "cores" => device.speed.cores = Some(word.read(FROM_ONE, from_one)?),
+            "multiprocessors" => {
+                device.speed.multiprocessors = Some(word.read(FROM_ONE, from_one)?);
+            }
+            "core_mhz" => device.speed.core_mhz = Some(word.read(FROM_ONE, from_one)?),
+            "memory_mhz" => device.speed.memory_mhz = Some(word.read(FROM_ONE, from_one)?),
+            "memory_bits" => device.speed.memory_bits = Some(word.read(FROM_ONE, from_one)?),
+            "pcie" => {
+                let link = word.read("a generation and lanes, as in `4x16`", pcie)?;
+                (device.speed.pcie_generation, device.speed.pcie_lanes) = link;
+            }
             "numa" => device.numa = Some(word.read("a whole number", parsed)?),
             "island" => device.island = Some(word.read("a whole number", parsed)?),
             "health" => device.health = word.read("`healthy`, `draining` or `failed`", health)?,
@@ -143,8 +157,7 @@ fn device(words: &[Word]) -> Result<GpuDevice, Problem> {
                 device.mig = Some(word.read(shape, mig)?);
             }
             key => {
-                let known = "vendor, index, name, memory, uuid, pci, cc, numa, island, health, trouble or mig";
-                return Err((word.column, format!("{key:?} is not known; expected {known}")));
+                return Err((word.column, format!("{key:?} is not known; expected {KNOWN}")));
             }
         }
     }
@@ -177,6 +190,24 @@ fn uuid(value: &str) -> Option<String> {
 fn capability(value: &str) -> Option<(u32, u32)> {
     let (major, minor) = value.split_once('.')?;
     Some((parsed(major)?, parsed(minor)?))
+}
+
+const FROM_ONE: &str = "a whole number from 1 on";
+
+/// No device has none of what makes it fast: who does not know leaves it out.
+fn from_one(value: &str) -> Option<u32> {
+    parsed(value).filter(|number| *number > 0)
+}
+
+/// One of the two may be left out, as some drivers tell only the other: `4x`, `x16`.
+fn pcie(value: &str) -> Option<(Option<u32>, Option<u32>)> {
+    let told = |part: &str| match part {
+        "" => Some(None),
+        part => from_one(part).map(Some),
+    };
+    let (generation, lanes) = value.split_once('x')?;
+    let link = (told(generation)?, told(lanes)?);
+    (link != (None, None)).then_some(link)
 }
 
 const HEALTH: [Health; 3] = [Health::Healthy, Health::Draining, Health::Failed];

@@ -3,7 +3,7 @@
 use std::fmt::{Formatter, Result};
 
 use super::read::health_name;
-use crate::inventory::GpuDevice;
+use crate::inventory::{GpuDevice, GpuSpeed};
 use crate::table::Health;
 
 pub(super) fn device(f: &mut Formatter<'_>, device: &GpuDevice) -> Result {
@@ -23,6 +23,7 @@ pub(super) fn device(f: &mut Formatter<'_>, device: &GpuDevice) -> Result {
     if let Some((major, minor)) = device.compute_capability {
         write!(f, " cc={major}.{minor}")?;
     }
+    speed(f, &device.speed)?;
     if let Some(numa) = device.numa {
         write!(f, " numa={numa}")?;
     }
@@ -41,6 +42,27 @@ pub(super) fn device(f: &mut Formatter<'_>, device: &GpuDevice) -> Result {
         write!(f, " trouble={}", quoted(trouble))?;
     }
     writeln!(f)
+}
+
+/// A zero tells nothing and would be refused by whoever reads it.
+fn speed(f: &mut Formatter<'_>, speed: &GpuSpeed) -> Result {
+    let known = |figure: Option<u32>| figure.filter(|figure| *figure > 0);
+    for (key, figure) in [
+        ("cores", speed.cores),
+        ("multiprocessors", speed.multiprocessors),
+        ("core_mhz", speed.core_mhz),
+        ("memory_mhz", speed.memory_mhz),
+        ("memory_bits", speed.memory_bits),
+    ] {
+        if let Some(figure) = known(figure) {
+            write!(f, " {key}={figure}")?;
+        }
+    }
+    let text = |figure: Option<u32>| figure.map_or(String::new(), |figure| figure.to_string());
+    match (known(speed.pcie_generation), known(speed.pcie_lanes)) {
+        (None, None) => Ok(()),
+        (generation, lanes) => write!(f, " pcie={}x{}", text(generation), text(lanes)),
+    }
 }
 
 /// As it is, if it needs no quotes.

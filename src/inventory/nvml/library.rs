@@ -87,6 +87,17 @@ impl Answers {
         None
     }
 
+    /// The answer to a question beside the point: what matters is only whether the device is broken. That it answers shows nothing, as
+    /// the driver may know it by heart, and that it refuses does not either.
+    pub fn take_aside<T>(&mut self, answer: Result<T, NvmlError>) -> Option<T> {
+        match answer {
+            Ok(value) => return Some(value),
+            Err(error) if is_broken(&error) => self.broken = Some(words(&error)),
+            Err(_) => (),
+        }
+        None
+    }
+
     /// How a device is that does not even say which it is.
     pub fn verdict(self) -> (Health, String) {
         let silent = || "it does not say which it is".to_owned();

@@ -2,10 +2,11 @@
 
 use nvml_wrapper::Device;
 use nvml_wrapper::error::NvmlError;
+use nvml_wrapper::struct_wrappers::device::DeviceAttributes;
 
 use super::library::Answers;
-use super::raw;
 use super::scan::mebibytes;
+use super::{raw, speed};
 use crate::inventory::{GpuDevice, Mig};
 
 /// Why a divided device cannot be used as a whole.
@@ -36,11 +37,14 @@ fn describe(part: &Device, whole: &GpuDevice, answers: &mut Answers) -> Option<G
     let uuid = answers.take(part.uuid())?;
     let name = answers.take(part.name()).unwrap_or_else(|| format!("{} MIG", whole.name));
     let (gpu_instance, compute_instance) = answers.take(raw::instance(part)).unwrap_or_default();
-    let profile = profile_in(&name).or_else(|| profile_of(part)).unwrap_or_default();
+    let sizes = answers.take_aside(part.attributes());
+    let profile = profile_in(&name).or_else(|| sizes.as_ref().map(profile_of)).unwrap_or_default();
+    let memory = answers.take(raw::memory(part)).map(|memory| mebibytes(memory.total));
     Some(GpuDevice {
         name,
         uuid: Some(uuid),
-        memory: answers.take(raw::memory(part)).map(|memory| mebibytes(memory.total)),
+        memory,
+        speed: speed::of_part(whole, memory, sizes.as_ref()),
         island: None,
         mig: Some(Mig {
             parent: whole.uuid.clone().unwrap_or_default(),
@@ -58,12 +62,11 @@ fn profile_in(name: &str) -> Option<String> {
 }
 
 /// The profile by its sizes, as NVIDIA makes the name of them.
-fn profile_of(part: &Device) -> Option<String> {
-    let sizes = part.attributes().ok()?;
+fn profile_of(sizes: &DeviceAttributes) -> String {
     let (slices, computing) = (sizes.gpu_instance_slice_count, sizes.compute_instance_slice_count);
     let gigabytes = sizes.memory_size_mb.div_ceil(1024);
-    Some(match computing == slices {
+    match computing == slices {
         true => format!("{slices}g.{gigabytes}gb"),
         false => format!("{computing}c.{slices}g.{gigabytes}gb"),
-    })
+    }
 }

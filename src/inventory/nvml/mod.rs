@@ -16,6 +16,7 @@ mod place;
 #[allow(unsafe_code)]
 mod raw;
 mod scan;
+mod speed;
 mod worker;
 
 use std::fmt;

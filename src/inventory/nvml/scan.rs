@@ -8,7 +8,7 @@ use nvml_wrapper::{Device, Nvml};
 
 use super::library::{Answers, Library, unreached, why};
 use super::observe::more_memory_errors;
-use super::{links, mig, place, raw};
+use super::{links, mig, place, raw, speed};
 use crate::inventory::{Absence, Found, GpuDevice, PciAddress, Vendor, Why};
 use crate::table::Health;
 
@@ -122,6 +122,7 @@ fn reached(
         .or_else(|| device.pci.and_then(|pci| place::numa(sysfs, pci)));
     // Those that it has now are none that it gets later.
     more_memory_errors(library, &mut answers, handle, &device);
+    device.speed = speed::of_device(handle, &mut answers);
     if mig::is_divided(handle) {
         let parts = mig::parts(handle, &device, &mut answers);
         if !parts.is_empty() {

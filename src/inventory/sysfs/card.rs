@@ -2,10 +2,10 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use super::{file_name, state};
+use super::{file_name, link, state};
 use crate::inventory::{GpuDevice, Observation, PciAddress, Vendor};
 use crate::table::Health;
 
@@ -48,6 +48,7 @@ impl Card {
             uuid: self.uuid(),
             pci: Some(self.pci),
             memory: self.mebibytes("mem_info_vram_total"),
+            speed: link::speed(&self.directory),
             numa: self.number("numa_node"), // -1 if the machine does not say
             ..GpuDevice::new(self.vendor, index, &name.unwrap_or_else(|| self.model()))
         }
@@ -64,9 +65,9 @@ impl Card {
 
     /// To ask a card that sleeps would wake it.
     fn busy(&self) -> Option<u8> {
-        match self.text("power/runtime_status").as_deref() {
-            Some("suspended") => Some(0),
-            _ => self.number("gpu_busy_percent").filter(|percent| *percent <= 100),
+        match link::is_asleep(&self.directory) {
+            true => Some(0),
+            false => self.number("gpu_busy_percent").filter(|percent| *percent <= 100),
         }
     }
 
@@ -100,7 +101,7 @@ fn u32_from_hex(text: &str) -> Option<u32> {
 }
 
 /// The text of a file, without blanks around it, if there is any.
-fn text(directory: &std::path::Path, file: &str) -> Option<String> {
+pub(super) fn text(directory: &Path, file: &str) -> Option<String> {
     /// The kernel's files have at most one page.
     const PAGE: u64 = 4096;
     let mut text = String::new();

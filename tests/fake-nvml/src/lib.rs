@@ -8,6 +8,7 @@
 //! driver VERSION
 //! device [uuid=GPU-…] [pci=00000000:07:00.0] [minor=N] [numa=N|none] [name="A100"] [memory=MIB] [used=MIB] [reserved=MIB] [cc=8.0]
 //!        [busy=PERCENT] [mig=on|off|none] [mig_slots=7] [ecc=N] [mode=default|exclusive|prohibited]
+//!        [cores=N] [core_mhz=N] [memory_mhz=N] [memory_bits=N] [pcie_generation=N] [pcie_lanes=N]     not supported if left out
 //! mig PARENT AT uuid=MIG-… [profile=1g.10gb] [gi=N] [ci=N] [memory=MIB] [used=MIB]
 //! link A B [LANES]                  B is a device, or `switch`: all at the switch reach each other
 //! process DEVICE pid=N [kind=compute|graphics|mps] [memory=MIB|unknown]
@@ -47,5 +48,6 @@ mod name;
 mod parse;
 mod process;
 mod script;
+mod speed;
 mod state;
 mod words;

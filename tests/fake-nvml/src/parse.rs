@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::answer::Error;
 use crate::script::{
     ComputeMode, Effect, Event, Gpu, Kind, Link, Memory, MigMode, Part, Pci, Place, Process, Rule,
-    Script,
+    Script, Speed,
 };
 use crate::words::{Why, Words};
 
@@ -97,6 +97,14 @@ fn gpu(words: &mut Words, position: u32) -> Result<Gpu, Why> {
             reserved: words.value("reserved")?.unwrap_or(0),
         },
         compute_capability: words.value("cc")?.map_or((8, 0), |Version(version)| version),
+        speed: Speed {
+            cores: words.value("cores")?,
+            core_mhz: words.value("core_mhz")?,
+            memory_mhz: words.value("memory_mhz")?,
+            memory_bits: words.value("memory_bits")?,
+            pcie_generation: words.value("pcie_generation")?,
+            pcie_lanes: words.value("pcie_lanes")?,
+        },
         busy: words.value("busy")?.unwrap_or(0),
         mig: words.choice("mig", &migs)?.unwrap_or(MigMode::None),
         mig_slots: words.value("mig_slots")?.unwrap_or(7),

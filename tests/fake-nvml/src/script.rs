@@ -69,6 +69,17 @@ pub struct Memory {
     pub reserved: u64,
 }
 
+/// How fast a device is. What is `None` it does not support.
+#[derive(Debug, Clone, Copy)]
+pub struct Speed {
+    pub cores: Option<u32>,
+    pub core_mhz: Option<u32>,
+    pub memory_mhz: Option<u32>,
+    pub memory_bits: Option<u32>,
+    pub pcie_generation: Option<u32>,
+    pub pcie_lanes: Option<u32>,
+}
+
 #[derive(Debug)]
 pub struct Gpu {
     pub uuid: String,
@@ -78,6 +89,7 @@ pub struct Gpu {
     pub name: String,
     pub memory: Memory,
     pub compute_capability: (i32, i32),
+    pub speed: Speed,
     pub busy: u32,
     pub mig: MigMode,
     pub mig_slots: u32,
