@@ -338,18 +338,22 @@ fn what_is_given_back_after_its_pool_has_gone_waits_for_nobody() {
 }
 
 #[test]
-fn a_pool_that_does_not_check_clears_nothing_for_one_that_does() {
+fn what_one_pool_wants_checked_another_clears_only_if_it_sees_it_unused() {
     let manager = LeaseManager::with(Options::real());
     let strict = Scripted::of(&[clean()]);
     let pool = GpuPool::on_with(&manager, strict.options().check_use(true)).unwrap();
-    let easy = Scripted::of(&[clean()]);
-    let other = GpuPool::on_with(&manager, easy.options()).unwrap();
     let lease = pool.try_claim().unwrap().unwrap();
     strict.see(&[dirty()]);
+    // One that sees it in use, and one that never sees anything of its use.
+    let seeing = Scripted::of(&[dirty()]);
+    let blind = Scripted::of(&[silent(Health::Healthy)]);
+    let others = [&seeing, &blind].map(|one| GpuPool::on_with(&manager, one.options()).unwrap());
     drop(lease);
-    let looks = easy.looks();
-    wait_until("the other one looks", || easy.looks() > looks + 3);
-    assert!(other.try_claim().unwrap().is_none());
-    strict.see(&[clean()]);
-    wait_until("it is clean", || health(&pool) == Health::Healthy);
+    let looks = [seeing.looks(), blind.looks()];
+    wait_until("the others look", || {
+        seeing.looks() > looks[0] + 3 && blind.looks() > looks[1] + 3
+    });
+    assert!(others.iter().all(|other| other.try_claim().unwrap().is_none()));
+    seeing.see(&[clean()]);
+    wait_until("another sees that it is clean", || health(&pool) == Health::Healthy);
 }

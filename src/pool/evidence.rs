@@ -131,7 +131,7 @@ impl Memory {
 }
 
 /// Can anything be seen of its use?
-fn tells(seen: &Observation) -> bool {
+pub(super) fn tells(seen: &Observation) -> bool {
     seen.memory_used.is_some() || seen.processes.is_some()
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::evidence::{Judgement, Memory, Rules};
+use super::evidence::{Judgement, Memory, Rules, tells};
 use crate::home::thread;
 use crate::inventory::{GpuDevice, Inventory, Observation};
 use crate::manager::{EventReader, LeaseManager, State, WeakManager};
@@ -158,6 +158,8 @@ impl Watched {
             let moved = self.another_in_its_place(place, &observation);
             let mut seen = self.seen.lock();
             let Some(one) = seen.get_mut(place) else { continue };
+            // For others it is cleared only by what was really seen.
+            let may_clear = self.checks(place) || tells(&observation);
             let judgement = match &moved {
                 Some(what) => one.memory.note_fault(what, now),
                 None => one.memory.judge(&observation, state.leased, checks, &self.rules, now),
@@ -175,7 +177,8 @@ impl Watched {
                 self.fail(manager, place, reason, judgement)?;
                 continue;
             }
-            let unused = checks && !state.leased && judgement.health == Health::Healthy;
+            let unused =
+                checks && may_clear && !state.leased && judgement.health == Health::Healthy;
             if !manager.set_evidence_if(&self.keys[place], *state, judgement.health, unused)? {
                 continue;
             }
