@@ -36,7 +36,7 @@ pub mod table;
 #[allow(unsafe_code)]
 mod zeroed;
 
-pub use cost::{FnCost, Kind, MachCap, Task, Verdict};
+pub use cost::{Advice, FnCost, Kind, MachCap, Task, Verdict};
 #[cfg(target_os = "linux")]
 pub use home::host::{HostInfo, Inherited, LockInfo, ProcessInfo, ProcessLife};
 pub use inventory::{GpuDevice, GpuSpeed, Inventory, PciAddress, Vendor};
@@ -46,7 +46,8 @@ pub use manager::{
     ClaimBuilder, EventReader, LeaseManager, Notice, OpenError, Options, Span, Ticket, TimeKind,
 };
 pub use pool::{
-    DeviceStatus, Env, GpuClaim, GpuLease, GpuLeaseEntry, GpuPool, PoolError, PoolOptions, Rules,
+    DeviceStatus, Env, ExpectedWait, GpuClaim, GpuLease, GpuLeaseEntry, GpuPool, PoolError,
+    PoolOptions, Rules,
 };
 pub use table::{
     Cancelled, Deadlock, DeadlockPolicy, Error, Event, FOREVER, Health, LeaseId, LeaseInfo,

@@ -350,9 +350,7 @@ fn what_one_pool_wants_checked_another_clears_only_if_it_sees_it_unused() {
     let others = [&seeing, &blind].map(|one| GpuPool::on_with(&manager, one.options()).unwrap());
     drop(lease);
     let looks = [seeing.looks(), blind.looks()];
-    wait_until("the others look", || {
-        seeing.looks() > looks[0] + 3 && blind.looks() > looks[1] + 3
-    });
+    wait_until("the others look", || seeing.looks() > looks[0] + 3 && blind.looks() > looks[1] + 3);
     assert!(others.iter().all(|other| other.try_claim().unwrap().is_none()));
     seeing.see(&[clean()]);
     wait_until("another sees that it is clean", || health(&pool) == Health::Healthy);

@@ -11,6 +11,7 @@ use super::probe::{self, Progress};
 use super::rates::{Rate, Rates};
 use super::route::Route;
 use super::system::{self, Battery, Network, Roots};
+use super::time::Estimate;
 
 /// What this machine can do, and has left. Measured where that can be done in a moment; where it cannot, each figure says so.
 ///
@@ -57,7 +58,12 @@ pub struct MachCap {
     pub rates: Rates,
     /// When that was measured; `None` if it was not.
     pub measured_at: Option<SystemTime>,
+    /// How long a program takes to begin with a GPU. [`Estimate::ZERO`] in one that has begun.
+    pub gpu_start: Estimate,
 }
+
+/// With a driver that is loaded, most likely; in the worst case it has to be.
+const GPU_START: Estimate = Estimate { lo: 100_000_000, mid: 300_000_000, hi: 2_000_000_000 };
 
 /// How fast results can be written and read, in bytes per second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -276,6 +282,7 @@ impl MachCap {
             battery: roots.battery(),
             rates,
             measured_at,
+            gpu_start: GPU_START,
         })
     }
 

@@ -3,11 +3,14 @@
 //! * [`FnCost`] says what a computation needs, in whole numbers that are the same everywhere.
 //! * [`MachCap`] says what this machine can do, measured in a moment.
 //! * [`Verdict`] puts both together: compute the result here, or fetch it.
+//! * [`Advice`] knows the GPUs as well, and the line in front of them.
 
+mod advice;
 mod cache;
 mod class;
 mod decide;
 mod fncost;
+mod gpu;
 mod json;
 mod machine;
 mod probe;
@@ -19,8 +22,10 @@ mod task;
 mod time;
 mod verdict;
 
+pub use advice::{Advice, Choice};
 pub use class::DeviceClass;
 pub use fncost::FnCost;
+pub use gpu::GpuRates;
 pub use machine::{DiskRates, MachCap, ReadError, ReadOptions};
 pub use probe::Progress;
 pub use rates::{Bottleneck, Rate, Rates, Source};

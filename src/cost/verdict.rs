@@ -30,6 +30,12 @@ pub enum Obstacle {
     Network,
     /// There is no room for the result.
     Disk,
+    /// There is no device that the claim could get.
+    NoDevice,
+    /// It needs more memory than the devices of the claim have.
+    DeviceMemory,
+    /// The devices of the claim do not say how fast they are, or how much memory they have.
+    DeviceSpeed,
 }
 
 impl Obstacle {
@@ -40,6 +46,9 @@ impl Obstacle {
             Obstacle::Endless => "computing never ends",
             Obstacle::Network => "no network",
             Obstacle::Disk => "insufficient disk",
+            Obstacle::NoDevice => "no device",
+            Obstacle::DeviceMemory => "insufficient device memory",
+            Obstacle::DeviceSpeed => "unknown device",
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Putting a claim for devices together.
 
+use std::borrow::Cow;
 use std::future::IntoFuture;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -20,10 +21,10 @@ use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, ResourceId, Take,
 #[derive(Debug, Clone, Copy)]
 #[must_use = "a claim asks for nothing until it is tried, waited for or awaited"]
 pub struct GpuClaim<'a> {
-    pool: &'a GpuPool,
+    pub(super) pool: &'a GpuPool,
     holder: Option<&'a str>,
-    count: u32,
-    take: Take,
+    pub(super) count: u32,
+    pub(super) take: Take,
     filter: Filter<'a>,
     ttl: Span,
     keep_alive: bool,
@@ -215,27 +216,37 @@ impl<'a> GpuClaim<'a> {
         if inner.devices.is_empty() {
             return Ok(None);
         }
-        let filtered;
-        let candidates = match self.count {
-            1 if self.filter.is_empty() => &inner.ids,
-            n if self.filter.is_empty() && n as usize <= inner.team.len() => &inner.team,
-            n => {
-                filtered = inner.candidates(&self.filter, n)?;
-                &filtered
-            }
-        };
+        let candidates = self.candidates()?;
         let mut buffer = [0; 32];
         let holder = match self.holder {
             Some(holder) => holder,
             None => claim_name(inner.manager.owner(), inner.next_claim(), &mut buffer),
         };
-        Ok(Some(self.place_as(holder, candidates)?))
+        Ok(Some(inner.manager.ask(&self.for_candidates(holder, &candidates)?)?))
     }
 
+    /// The devices that may serve it.
     #[inline]
-    fn place_as(&self, holder: &str, candidates: &[ResourceId]) -> Result<Outcome, Error> {
+    pub(super) fn candidates(&self) -> Result<Cow<'_, [ResourceId]>, PoolError> {
+        let inner = &*self.pool.inner;
+        Ok(match self.count {
+            1 if self.filter.is_empty() => Cow::Borrowed(&inner.ids),
+            n if self.filter.is_empty() && n as usize <= inner.team.len() => {
+                Cow::Borrowed(&inner.team)
+            }
+            n => Cow::Owned(inner.candidates(&self.filter, n)?),
+        })
+    }
+
+    /// As the table takes it.
+    #[inline]
+    pub(super) fn for_candidates<'c>(
+        &self,
+        holder: &'c str,
+        candidates: &'c [ResourceId],
+    ) -> Result<Claim<'c>, Error> {
         let manager = &self.pool.inner.manager;
-        let claim = Claim {
+        Ok(Claim {
             holder,
             candidates: Candidates::Declared(candidates),
             count: self.count,
@@ -249,8 +260,7 @@ impl<'a> GpuClaim<'a> {
             grace: manager.measure(self.grace)?,
             parent: self.parent,
             owner: 0,
-        };
-        manager.ask(&claim)
+        })
     }
 
     fn measured_ttl(&self) -> Result<Time, Error> {

@@ -7,7 +7,7 @@ use super::owner::owner_in;
 use super::resource::{evidence, health};
 use super::slot::Word;
 use super::ticket::effective_priority;
-use super::types::{Health, LeaseId, LeaseState, TicketId, TicketState, Time, Traits};
+use super::types::{Health, LeaseId, LeaseState, Take, TicketId, TicketState, Time, Traits};
 use super::{Reason, Table};
 
 /// Everything about one lease.
@@ -69,8 +69,16 @@ pub struct TicketInfo {
     pub candidates: Vec<String>,
     /// How many of them it needs.
     pub count: u32,
+    /// How much of each.
+    pub take: Take,
+    /// How long its lease will last without renewal.
+    pub ttl: Time,
     /// Its effective priority.
     pub priority: i16,
+    /// It wants only what nobody else waits for.
+    pub spare: bool,
+    /// It takes preemptible leases of lower priority rather than wait for their end.
+    pub preempt: bool,
     /// Since when it waits.
     pub queued_at: Time,
     /// Its place in line, from 1.
@@ -188,15 +196,24 @@ impl<M: Memory> Table<M> {
         }
         let record = self.ticket_record(self.ticket_index(id.0));
         let candidates = self.candidates_of(record.line.get());
+        let flags = record.flags.get();
         Some(TicketInfo {
             id,
             holder: self.holder_name(record.holder.get()),
             candidates: candidates.map(|resource| self.resource_name(resource)).collect(),
             count: record.count.get(),
+            take: match (flags & flag::EXCLUSIVE != 0, flags & flag::SHARED != 0) {
+                (true, _) => Take::Exclusive,
+                (_, true) => Take::Shared,
+                _ => Take::Amount { slots: record.slots.get(), memory: record.memory.get() },
+            },
+            ttl: record.ttl.get(),
             priority: effective_priority(record),
+            spare: flags & flag::SPARE != 0,
+            preempt: flags & flag::PREEMPT != 0,
             queued_at: record.queued_at.get(),
             place: self.place(id)?,
-            owner: owner_in(record.flags.get()),
+            owner: owner_in(flags),
         })
     }
 

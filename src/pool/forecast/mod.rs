@@ -1,0 +1,94 @@
+//! How long a claim would wait.
+//!
+//! Nobody knows how long the holders will go on. What is known is how long they and others held devices before, and until when their
+//! leases last; by that a copy of the table is played forward, by the table's own rules, until the claim is served. The pool itself is only looked at.
+
+mod rehearse;
+mod scene;
+
+use std::time::Duration;
+
+use super::{GpuClaim, GpuPool, PoolError};
+use crate::inventory::GpuDevice;
+use crate::table::{FOREVER, Take, TicketId};
+use rehearse::{Question, rehearse};
+use scene::Scene;
+
+/// How long a claim would wait, as far as that can be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ExpectedWait {
+    /// The pool has no devices: nobody waits there, and nobody gets one.
+    NoDevices,
+    /// Not at all.
+    None,
+    /// About so long, if the holders keep to what they usually do.
+    About(Duration),
+    /// Somebody who holds what is needed has no end and no history.
+    Unknown,
+}
+
+impl GpuClaim<'_> {
+    /// How long the claim would wait now. Asks for nothing, and changes nothing.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ternlease::{ExpectedWait, GpuPool, PoolOptions};
+    ///
+    /// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:1")?)?;
+    /// assert_eq!(pool.claim().expected_wait()?, ExpectedWait::None);
+    /// let lease = pool.claim().ttl(Duration::from_secs(60)).wait()?;
+    /// assert!(matches!(pool.claim().expected_wait()?, ExpectedWait::About(t) if t.as_secs() > 50));
+    /// # drop(lease);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn expected_wait(&self) -> Result<ExpectedWait, PoolError> {
+        let inner = &*self.pool.inner;
+        if inner.devices.is_empty() {
+            return Ok(ExpectedWait::NoDevices);
+        }
+        let candidates = self.candidates()?;
+        let places = candidates.iter().filter_map(|&id| inner.place(id)).collect();
+        let claim = self.for_candidates("", &candidates)?;
+        Ok(self.pool.play(&Question::Claim { places, claim }))
+    }
+
+    /// The devices that may serve it.
+    pub(crate) fn fitting_devices(&self) -> Result<Vec<&GpuDevice>, PoolError> {
+        let inner = &*self.pool.inner;
+        let places = self.candidates()?;
+        Ok(places.iter().filter_map(|&id| Some(&inner.devices[inner.place(id)?])).collect())
+    }
+
+    /// How many of them it wants.
+    pub(crate) fn device_count(&self) -> u32 {
+        self.count
+    }
+
+    /// How much of a device's memory it would have, in bytes; `None` if nobody knows how much there is.
+    pub(crate) fn memory_on(&self, device: &GpuDevice) -> Option<u64> {
+        let mebibytes = match self.take {
+            Take::Amount { memory, .. } if memory != 0 => memory,
+            _ => device.memory?,
+        };
+        Some(u64::from(mebibytes) << 20)
+    }
+}
+
+impl GpuPool {
+    /// How much longer a claim that stands in line will wait; [`ExpectedWait::None`] if it does not (any more).
+    pub fn expected_wait_of(&self, ticket: TicketId) -> ExpectedWait {
+        self.play(&Question::Ticket(ticket))
+    }
+
+    fn play(&self, question: &Question<'_>) -> ExpectedWait {
+        let scene = Scene::of(self);
+        match rehearse(&scene, question) {
+            Some(0) => ExpectedWait::None,
+            // Ticks are of no length.
+            Some(wait) if wait < FOREVER && self.manager().has_real_time() => {
+                ExpectedWait::About(Duration::from_micros(wait))
+            }
+            _ => ExpectedWait::Unknown,
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Plays a scene forward, on a table of its own.
+
+use super::scene::Scene;
+use crate::home::process::try_new_table;
+use crate::table::{
+    Candidates, Claim, FOREVER, Health, Limits, Outcome, ResourceId, Settings, Take, TicketId,
+    TicketState, Time, Traits,
+};
+
+/// For whom the play is given.
+pub(super) enum Question<'a> {
+    /// A claim that nobody has made, for devices in these places.
+    Claim { places: Vec<usize>, claim: Claim<'a> },
+    /// A claim that waits.
+    Ticket(TicketId),
+}
+
+/// For how long a device is checked when its last holder has gone, if all is well.
+const CHECK: Time = 1_000_000;
+
+/// When the claim is served, counted from now; [`FOREVER`] if nothing that can be foreseen leads to it. `None` if the play cannot be given.
+pub(super) fn rehearse(scene: &Scene, question: &Question<'_>) -> Option<Time> {
+    let actors = scene.leases.len() + scene.tickets.len() + scene.devices.len() + 1;
+    let count = |n: usize| u32::try_from(n).ok();
+    // Each may once be remembered beside those that are there.
+    let limits = Limits {
+        leases: count(actors)?,
+        tickets: count(actors)?,
+        resources: count(scene.devices.len())?.max(1),
+        history: count(actors)?.max(16),
+    };
+    let table = try_new_table(Settings { limits, ..Settings::default() })?;
+    let mut ids = Vec::with_capacity(scene.devices.len());
+    let mut name = Names::default();
+    for device in &scene.devices {
+        let id = table.declare(0, &device.name, device.slots, device.memory).ok()?;
+        let traits = Traits { checked: false, ..device.traits };
+        // Without its links a device is still a device.
+        let _ = table.set_traits(0, id, traits);
+        ids.push(id);
+    }
+    let place = |key: &str| scene.devices.iter().position(|device| device.name == key);
+    let play = |claim: &Claim<'_>| table.claim(0, claim);
+
+    for lease in &scene.leases {
+        let taken: Vec<ResourceId> =
+            lease.takes.iter().filter_map(|taken| Some(ids[place(&taken.resource)?])).collect();
+        let Some(first) = lease.takes.iter().find(|taken| place(&taken.resource).is_some()) else {
+            continue;
+        };
+        let take = match lease.shared {
+            true => Take::Shared,
+            false => Take::Amount { slots: first.slots, memory: first.memory },
+        };
+        let claim = Claim {
+            take,
+            ttl: scene.rest(lease),
+            priority: lease.priority,
+            spare: lease.spare,
+            preemptible: lease.preemptible,
+            ..claim_of(name.next(), &taken)
+        };
+        // What is over or cannot be repeated holds up nobody.
+        let _ = play(&claim);
+    }
+    for (device, &id) in scene.devices.iter().zip(&ids) {
+        if device.cleaning {
+            let _ = play(&Claim { ttl: CHECK, ..claim_of(name.next(), &[id]) });
+        } else if device.health != Health::Healthy {
+            table.set_health(0, id, device.health).ok()?;
+        }
+    }
+    let mut asked = None;
+    for ticket in &scene.tickets {
+        let wanted: Vec<ResourceId> =
+            ticket.candidates.iter().filter_map(|key| Some(ids[place(key)?])).collect();
+        let claim = Claim {
+            count: ticket.count.min(wanted.len() as u32),
+            take: ticket.take,
+            ttl: scene.length(ticket),
+            wait: FOREVER,
+            priority: ticket.priority,
+            spare: ticket.spare,
+            preempt: ticket.preempt,
+            ..claim_of(name.next(), &wanted)
+        };
+        let outcome = play(&claim);
+        if matches!(question, Question::Ticket(id) if *id == ticket.id) {
+            asked = Some(outcome);
+        }
+    }
+    let asked = match question {
+        Question::Ticket(_) => asked,
+        Question::Claim { places, claim } => {
+            let wanted: Vec<ResourceId> = places.iter().map(|&place| ids[place]).collect();
+            let holder = name.next();
+            let candidates = Candidates::Declared(&wanted);
+            let claim = Claim { holder, candidates, ttl: 1, wait: FOREVER, parent: None, ..*claim };
+            Some(play(&claim))
+        }
+    };
+    let ticket = match asked {
+        // It waits no more.
+        None | Some(Ok(Outcome::Granted(_))) => return Some(0),
+        Some(Ok(Outcome::Waiting(ticket))) => ticket,
+        Some(Err(_)) => return None,
+    };
+    // Everybody ends once, and is served once.
+    for _ in 0..4 * actors + 16 {
+        match table.ticket(ticket) {
+            Some(TicketState::Waiting) => {}
+            Some(TicketState::Granted(_)) => return Some(table.now().max(1)),
+            Some(TicketState::Refused(_)) | None => return None,
+        }
+        match table.next_due() {
+            FOREVER => return Some(FOREVER),
+            due => table.advance(due.max(table.now() + 1)).ok()?,
+        }
+    }
+    Some(FOREVER)
+}
+
+/// All of these, alone, for ever.
+fn claim_of<'a>(holder: &'a str, resources: &'a [ResourceId]) -> Claim<'a> {
+    Claim {
+        candidates: Candidates::Declared(resources),
+        count: resources.len() as u32,
+        take: Take::Exclusive,
+        ..Claim::one(holder, &[])
+    }
+}
+
+/// A name for each actor: two of one name would be one line of work.
+#[derive(Default)]
+struct Names(u32, String);
+
+impl Names {
+    fn next(&mut self) -> &str {
+        self.0 += 1;
+        self.1 = self.0.to_string();
+        &self.1
+    }
+}
