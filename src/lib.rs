@@ -68,6 +68,8 @@ mod pages {
     mod pool {}
     #[doc = include_str!("../docs/deadlocks.md")]
     mod deadlocks {}
+    #[doc = include_str!("../docs/cost.md")]
+    mod cost {}
     #[doc = include_str!("../docs/inventory.md")]
     mod inventory {}
     #[cfg(target_os = "linux")]

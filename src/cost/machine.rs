@@ -83,8 +83,7 @@ impl DiskRates {
 
     /// Both ways: of as many bytes that are written as read.
     pub fn both_ways(&self) -> u64 {
-        let (a, b) = (u128::from(self.write.per_second), u128::from(self.read.per_second));
-        super::time::narrow(2 * a * b / (a + b).max(1))
+        super::time::mean_rate(self.write.per_second, self.read.per_second)
     }
 }
 
@@ -284,6 +283,31 @@ impl MachCap {
             measured_at,
             gpu_start: GPU_START,
         })
+    }
+
+    /// A machine that is nowhere: 8 cores of 3 GHz, 32 GiB, 500 GB, 1 Gbit/s. The same everywhere, for tests, and to plan for others.
+    pub fn example() -> Self {
+        const GIB: u64 = 1 << 30;
+        let network = Network::Card(1000);
+        MachCap {
+            processor: "example".to_owned(),
+            cores_physical: 8,
+            cores_logical: 8,
+            cores_usable: 8,
+            freq_mhz: 3000,
+            mem_total: 32 * GIB,
+            mem_available: 24 * GIB,
+            store: ".".into(),
+            disk_total: Some(500_000_000_000),
+            disk_free: Some(200_000_000_000),
+            disk: DiskRates::ESTIMATED,
+            network,
+            route: Route::of(network),
+            battery: None,
+            rates: probe::example(),
+            measured_at: None,
+            gpu_start: GPU_START,
+        }
     }
 
     /// What sort of machine it is.

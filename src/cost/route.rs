@@ -1,7 +1,7 @@
 //! [`Route`]: the way to where results may be fetched from.
 
 use super::system::Network;
-use super::time::{Estimate, nanoseconds, narrow};
+use super::time::{Estimate, mean_rate, nanoseconds, narrow};
 
 /// The way to where results can be fetched from: how long asking takes, and how fast what is found arrives. Not a property of a card but of a
 /// path; teach it with what real transfers took.
@@ -90,9 +90,7 @@ impl Route {
         } else {
             let left = took.saturating_sub(trips).max(1);
             let seen = narrow(u128::from(bytes) * 1_000_000_000 / u128::from(left)).max(1);
-            // Times add up, rates do not: the mean of the times that a byte takes.
-            let (a, b) = (u128::from(self.bytes_per_second.max(1)), u128::from(seen));
-            self.bytes_per_second = narrow(2 * a * b / (a + b)).max(1);
+            self.bytes_per_second = mean_rate(self.bytes_per_second.max(1), seen).max(1);
         }
         self.known = RouteKnown::Learned;
     }

@@ -34,6 +34,16 @@ pub(super) const fn narrow(wide: u128) -> u64 {
     if wide > u64::MAX as u128 { u64::MAX } else { wide as u64 }
 }
 
+/// The rate of as much work at the one rate as at the other: times add up, rates do not.
+pub(super) const fn mean_rate(a: u64, b: u64) -> u64 {
+    let (a, b) = (a as u128, b as u128);
+    // Both are less than 2^64, their product less than 2^128.
+    match (a + b).div_ceil(2) {
+        0 => 0,
+        half => narrow(a * b / half),
+    }
+}
+
 /// A length of time in nanoseconds, as far as it is known: most likely `mid`, and rarely outside `lo` and `hi`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Estimate {
@@ -119,6 +129,13 @@ mod tests {
         ] {
             assert_eq!(nanoseconds(work, rate), expected, "{work} at {rate} per second");
         }
+    }
+
+    #[test]
+    fn the_mean_of_rates_is_nearer_to_the_slower() {
+        assert_eq!(mean_rate(10, 30), 15);
+        assert_eq!((mean_rate(0, 0), mean_rate(0, 7)), (0, 0));
+        assert_eq!(mean_rate(u64::MAX, u64::MAX), u64::MAX);
     }
 
     #[test]

@@ -7,11 +7,20 @@ const USUAL_MHZ: u32 = 2500;
 const GB: u64 = 1_000_000_000;
 
 pub(in crate::cost) fn estimated(threads: u32, mhz: u32) -> Rates {
+    rates(threads, mhz, flops_per_cycle(), hashes_in_hardware())
+}
+
+/// Of eight cores at 3 GHz, with registers of 32 bytes, wherever this runs.
+pub(in crate::cost) fn example() -> Rates {
+    rates(8, 3000, 16, true)
+}
+
+fn rates(threads: u32, mhz: u32, flops_per_cycle: u64, hashes: bool) -> Rates {
     let hertz = u64::from(if mhz == 0 { USUAL_MHZ } else { mhz }) * 1_000_000;
     let rate = |per_cycle_in_tenths: u64| Rate::estimated(hertz / 10 * per_cycle_in_tenths);
     let all =
         |one: Rate, most: u64| Rate::estimated((one.per_second * u64::from(threads)).min(most));
-    let flop64 = rate(flops_per_cycle() * 10);
+    let flop64 = rate(flops_per_cycle * 10);
     let (read, triad, copy) =
         (Rate::estimated(10 * GB), Rate::estimated(10 * GB), Rate::estimated(6 * GB));
     Rates {
@@ -26,7 +35,7 @@ pub(in crate::cost) fn estimated(threads: u32, mhz: u32) -> Rates {
         copy_all: all(copy, 20 * GB),
         scalar: rate(10),
         parse: rate(2),
-        hash: rate(if hashes_in_hardware() { 5 } else { 1 }),
+        hash: rate(if hashes { 5 } else { 1 }),
         compare: rate(13),
         shift: rate(15),
     }

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use super::rates::Rates;
 use class::class_rates;
-pub(super) use estimate::estimated;
+pub(super) use estimate::{estimated, example};
 use memory::Arrays;
 
 /// What is measured, and how much of it is done.
