@@ -1,0 +1,75 @@
+//! Which pool the command is about.
+
+use clap::Args;
+use ternlease::{GpuPool, LeaseManager, PoolOptions};
+
+use crate::exit::{Failure, NO_DEVICES};
+
+/// Which pool: the same for all commands.
+#[derive(Debug, Clone, Args)]
+pub struct Place {
+    /// The pool: host:, host:NAME or host:/PATH for all processes of this machine
+    #[arg(long, global = true, value_name = "URL", env = "TERNLEASE_POOL", hide_env_values = true)]
+    pool: Option<String>,
+    /// Pretend that there are so many devices, in a pool of their own
+    #[arg(long, global = true, value_name = "N", conflicts_with = "devices")]
+    fake: Option<u32>,
+    /// The devices: host, fake:N, file:PATH or none
+    #[arg(
+        long,
+        global = true,
+        value_name = "SPEC",
+        env = "TERNLEASE_DEVICES",
+        hide_env_values = true
+    )]
+    devices: Option<String>,
+}
+
+impl Place {
+    /// Devices that do not exist have a pool of their own: nobody who claims one of them shall keep a real one from somebody.
+    pub fn url(&self) -> String {
+        match (&self.pool, self.fake) {
+            (Some(url), _) => url.clone(),
+            (None, Some(count)) => format!("host:fake-{count}"),
+            (None, None) => "host:".to_owned(),
+        }
+    }
+
+    /// How its devices are found.
+    pub fn options(&self) -> Result<PoolOptions, Failure> {
+        Ok(match (&self.devices, self.fake) {
+            (_, Some(count)) => PoolOptions::from_spec(&format!("fake:{count}"))?,
+            (Some(spec), None) => PoolOptions::from_spec(spec)?,
+            (None, None) => PoolOptions::from_spec("host")?,
+        })
+    }
+
+    /// The pool, whether or not it has devices.
+    pub fn open(&self) -> Result<GpuPool, Failure> {
+        Ok(GpuPool::open_with(&self.url(), self.options()?)?)
+    }
+
+    /// The pool, which must have devices; if not, why it has none and what to do.
+    pub fn open_with_devices(&self) -> Result<GpuPool, Failure> {
+        let pool = self.open()?;
+        match pool.capacity() {
+            0 => Err(Failure::with(NO_DEVICES, why_none(&pool))),
+            _ => Ok(pool),
+        }
+    }
+
+    /// Its table alone, for what has to do with leases and not with devices.
+    pub fn manager(&self) -> Result<LeaseManager, Failure> {
+        Ok(LeaseManager::open(&self.url())?)
+    }
+}
+
+/// Why there are no devices, in words.
+pub fn why_none(pool: &GpuPool) -> String {
+    let mut words = "there are no GPUs here".to_owned();
+    for absence in &pool.found().absences {
+        words.push_str(&format!("\n  {absence}"));
+    }
+    words.push_str("\ntry `--fake 4` to see how it works without, or `ternlease doctor` for more");
+    words
+}
