@@ -66,6 +66,9 @@ pub enum Unit {
     Nanoseconds,
     Bytes,
     Allocations,
+    /// By how much something is wrong or too long: 1 is perfect.
+    Factor,
+    Percent,
 }
 
 /// One line of the report.
@@ -93,8 +96,13 @@ impl Sample {
 
     /// Two figures that need no repetition.
     pub fn once(ours: f64, peer: f64, unit: Unit) -> Sample {
-        let ratio = (ours > 0.0).then(|| peer / ours);
-        Sample { ours, peer: Some(peer), ratio, unit, rounds: 1 }
+        Sample::beside(ours, Some(peer), unit)
+    }
+
+    /// The same, where the peer may have none.
+    pub fn beside(ours: f64, peer: Option<f64>, unit: Unit) -> Sample {
+        let ratio = |peer: f64| (ours > 0.0).then(|| peer / ours);
+        Sample { ours, peer, ratio: peer.and_then(ratio), unit, rounds: 1 }
     }
 }
 
