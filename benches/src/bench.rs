@@ -12,6 +12,7 @@ mod cost_decide;
 mod cost_kernels;
 mod cost_predict;
 mod cost_probe;
+mod cost_reference;
 mod handover;
 mod host;
 mod host_claim;

@@ -10,7 +10,7 @@ use crate::cost_coren::{Coren, Said};
 use crate::cost_kernels::{Case, DIVISORS, KERNELS};
 use crate::host_place::Problem;
 use crate::report::Bench;
-use crate::{cost_decide, cost_predict, cost_probe};
+use crate::{cost_decide, cost_predict, cost_probe, cost_reference};
 
 pub fn run(bench: &mut Bench) {
     if let Err(problem) = predictions_and_decisions(bench) {
@@ -18,6 +18,9 @@ pub fn run(bench: &mut Bench) {
     }
     if let Err(problem) = cost_probe::run(bench) {
         bench.note("cost.probe", &format!("not measured: {problem}"));
+    }
+    if let Err(problem) = cost_reference::run(bench) {
+        bench.note("cost.reference", &format!("not measured: {problem}"));
     }
 }
 

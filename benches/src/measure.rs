@@ -69,6 +69,8 @@ pub enum Unit {
     /// By how much something is wrong or too long: 1 is perfect.
     Factor,
     Percent,
+    /// Of these, more is better.
+    PerSecond,
 }
 
 /// One line of the report.
@@ -101,7 +103,10 @@ impl Sample {
 
     /// The same, where the peer may have none.
     pub fn beside(ours: f64, peer: Option<f64>, unit: Unit) -> Sample {
-        let ratio = |peer: f64| (ours > 0.0).then(|| peer / ours);
+        let ratio = |peer: f64| match unit {
+            Unit::PerSecond => (peer > 0.0).then(|| ours / peer),
+            _ => (ours > 0.0).then(|| peer / ours),
+        };
         Sample { ours, peer, ratio: peer.and_then(ratio), unit, rounds: 1 }
     }
 }

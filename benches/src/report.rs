@@ -110,6 +110,7 @@ fn unit_name(unit: Unit) -> &'static str {
         Unit::Allocations => "allocations",
         Unit::Factor => "factor",
         Unit::Percent => "percent",
+        Unit::PerSecond => "per second",
     }
 }
 
@@ -125,6 +126,7 @@ pub fn figure(value: f64, unit: Unit) -> String {
         Unit::Allocations => significant(value),
         Unit::Factor => format!("x{}", significant(value)),
         Unit::Percent => format!("{}%", significant(value)),
+        Unit::PerSecond => scaled(&[(1.0, "/s"), (1e3, "k/s"), (1e6, "M/s"), (1e9, "G/s")]),
     }
 }
 
