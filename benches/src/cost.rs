@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use ternlease::MachCap;
-use ternlease::cost::ReadOptions;
+use ternlease::cost::{ReadOptions, Source};
 
 use crate::cost_coren::{Coren, Said};
 use crate::cost_kernels::{Case, DIVISORS, KERNELS};
@@ -69,6 +69,7 @@ fn predictions_and_decisions(bench: &mut Bench) -> Result<(), Problem> {
         }
     };
     let machine = machine()?;
+    bench.note("cost.predict", &sources(&machine));
     let runs = if bench.quick { 5 } else { 9 };
     let networks = cost_decide::NETWORKS.len();
     let know = |(number, &case): (usize, &Case)| Known {
@@ -83,6 +84,19 @@ fn predictions_and_decisions(bench: &mut Bench) -> Result<(), Problem> {
         cost_decide::report(bench, &machine, &known, peer.as_deref());
     }
     Ok(())
+}
+
+/// Which rates the predictions rest on that nobody measured well: on a busy machine there may be some, and one that was estimated may
+/// look right by chance.
+fn sources(machine: &MachCap) -> String {
+    let rates = machine.rates.named();
+    let doubtful = rates.iter().filter(|(_, rate)| rate.source != Source::Measured);
+    let words: Vec<String> =
+        doubtful.map(|(name, rate)| format!("{name} {}", rate.source.name())).collect();
+    match words.is_empty() {
+        true => "all rates were measured".to_owned(),
+        false => format!("rates that were not measured well: {}", words.join(", ")),
+    }
 }
 
 /// What the peer says of each case with each network, in the order of the cases and within it of the networks.
