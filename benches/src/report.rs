@@ -108,6 +108,9 @@ fn unit_name(unit: Unit) -> &'static str {
         Unit::Nanoseconds => "ns",
         Unit::Bytes => "bytes",
         Unit::Allocations => "allocations",
+        Unit::Factor => "factor",
+        Unit::Percent => "percent",
+        Unit::PerSecond => "per second",
     }
 }
 
@@ -121,11 +124,14 @@ pub fn figure(value: f64, unit: Unit) -> String {
         Unit::Nanoseconds => scaled(&[(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")]),
         Unit::Bytes => scaled(&[(1.0, "B"), (1e3, "kB"), (1e6, "MB")]),
         Unit::Allocations => significant(value),
+        Unit::Factor => format!("x{}", significant(value)),
+        Unit::Percent => format!("{}%", significant(value)),
+        Unit::PerSecond => scaled(&[(1.0, "/s"), (1e3, "k/s"), (1e6, "M/s"), (1e9, "G/s")]),
     }
 }
 
 /// Three digits that mean something.
-fn significant(value: f64) -> String {
+pub fn significant(value: f64) -> String {
     match value {
         0.0 => "0".into(),
         v if v < 10.0 => format!("{v:.2}"),
