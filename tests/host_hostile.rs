@@ -91,6 +91,37 @@ fn many_bytes_that_changed_crash_nobody() {
     try_all(200, 12);
 }
 
+/// What a claim asks for is in the file while it waits. With a single one become zero it would fit beside whoever has it all.
+#[test]
+fn a_claim_that_waits_for_less_than_it_asked_for_is_not_granted() {
+    let open = |place: &Place| {
+        LeaseManager::open_with(&place.url(), Options::real().limits(LIMITS)).unwrap()
+    };
+    let mut byte = 0;
+    loop {
+        let place = Place::new();
+        let manager = open(&place);
+        let held = manager.acquire("gpu0", "ann", Duration::from_secs(3600)).unwrap();
+        let ticket = manager.claim("bob").of(&["gpu0"]).enqueue().unwrap();
+        let file = OpenOptions::new().read(true).write(true).open(&place.0).unwrap();
+        let mut bytes = vec![0; file.metadata().unwrap().len() as usize];
+        file.read_exact_at(&mut bytes, 0).unwrap();
+        let Some(next) = bytes[byte..].iter().position(|&found| found == 1) else { break };
+        byte += next;
+        file.write_all_at(&[0], byte as u64).unwrap();
+        // Others come to the same line and to others, and go.
+        let third = manager.claim("cleo").of(&["gpu0"]).enqueue();
+        let other = manager.acquire("gpu1", "dan", Duration::from_secs(3600));
+        let _ = other.map(|lease| manager.release(lease));
+        drop(third);
+        let both = manager.state(held) == Some(LeaseState::Held)
+            && matches!(ticket.state(), TicketState::Granted(_));
+        assert!(!both, "byte {byte} made two holders");
+        byte += 1;
+    }
+    assert!(byte > 0, "there was nothing to change");
+}
+
 /// Two users of a file that is damaged, in one process, which knows what both believe.
 struct Trial {
     random: Random,
