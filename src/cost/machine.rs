@@ -247,16 +247,20 @@ impl MachCap {
             return Err(unusable(io::Error::from(io::ErrorKind::NotADirectory)));
         }
         let roots = Roots::default();
-        let processor = roots.processor();
-        let memory = roots.memory();
         let space = system::space(store).ok();
         let disk = match options.disk {
             None => DiskRates::ESTIMATED,
             Some(budget) => measure_disk(store, budget).map_err(unusable)?,
         };
+        // The disk has a time of its own.
+        let begun = Instant::now();
+        let processor = roots.processor();
+        let memory = roots.memory();
         let network = if options.network { roots.network() } else { Network::None };
         let limits = probe::Limits {
-            budget: options.budget,
+            begun,
+            // The last slice of a step may take a moment longer.
+            budget: options.budget * 98 / 100,
             threads: processor.cores_usable,
             memory: memory.available / 8,
             cache: processor.cache,

@@ -154,15 +154,17 @@ impl Arrays {
         repeat(until, pass.bytes(), slice).map(|rate| self.judged(rate))
     }
 
-    /// By all threads, each through its own arrays.
+    /// By all threads, each through its own arrays. So much at a time that beginning together takes no part of it.
     fn all(&self, pass: Pass, until: Instant) -> Option<Rate> {
+        const CHUNKS: u64 = 4;
         let threads = self.shares.len() as u32;
         let together = Together::new(threads);
-        let work = pass.bytes().saturating_mul(threads.into());
+        let work = pass.bytes().saturating_mul(CHUNKS).saturating_mul(threads.into());
         let measured = each(threads, |number| {
             let mut share = self.shares[number as usize].lock();
             let mut slices = Slices::default();
-            together.run(until, || pass.over(&mut share), |took| slices.add(work, took));
+            let slice = || (0..CHUNKS).for_each(|_| pass.over(&mut share));
+            together.run(until, slice, |took| slices.add(work, took));
             Some(slices)
         })?;
         let mut slices = Slices::default();
@@ -172,7 +174,8 @@ impl Arrays {
 
     fn judged(&self, rate: Rate) -> Rate {
         match self.small {
-            true => Rate { source: Source::Rough, ..rate },
+            // The best of them were those that a cache served.
+            true => Rate { source: Source::Rough, per_second: rate.usual, ..rate },
             false => rate,
         }
     }
