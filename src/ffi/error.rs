@@ -123,7 +123,7 @@ impl From<ReadError> for Failure {
             (Some(number), _) => (tern_status_t::TERN_ERR_SYSTEM, number),
             (None, ErrorKind::NotADirectory) => (tern_status_t::TERN_ERR_SYSTEM, libc::ENOTDIR),
             (None, ErrorKind::Unsupported) => (tern_status_t::TERN_ERR_UNSUPPORTED, 0),
-            // A path with a zero byte in it, or no place to keep anything.
+            // There is no place to keep anything.
             (None, _) => (tern_status_t::TERN_ERR_BAD_VALUE, 0),
         };
         Failure { status, reason: None, os_errno, text: Text::Read(Box::new(error)) }

@@ -113,7 +113,11 @@ unsafe fn path<'a>(
         return Err(Failure::argument(TERN_ERR_BAD_VALUE, name, "is too long"));
     }
     // SAFETY: as required.
-    unsafe { text(data, len, name) }
+    let found = unsafe { text(data, len, name) }?;
+    match found.as_bytes().contains(&0) {
+        false => Ok(found),
+        true => Err(Failure::argument(TERN_ERR_BAD_VALUE, name, "has a zero byte in it")),
+    }
 }
 
 /// How a caller wants a machine to be read, but for whom to tell.
