@@ -1981,7 +1981,8 @@ TERN_ENUM_BEGIN(tern_kind_t)
     TERN_KIND_DENSE64 = 1,
     // The same with 4-byte ones.
     TERN_KIND_DENSE32 = 2,
-    // Reading memory from end to end: tern_cost_scan().
+    // Reading memory from end to end, as fast as it comes: tern_cost_scan() by a good library,
+    // sums, searches.
     TERN_KIND_STREAM = 3,
     // Copying memory: tern_cost_copy().
     TERN_KIND_COPY = 4,
@@ -1993,6 +1994,8 @@ TERN_ENUM_BEGIN(tern_kind_t)
     TERN_KIND_SORT = 7,
     // SHA-256: tern_cost_hash(). For other functions, use tern_learned_record().
     TERN_KIND_HASH = 8,
+    // Looking at each byte by a plain loop: tern_cost_scan() as most programs do it.
+    TERN_KIND_BYTES = 9,
 TERN_ENUM_END
 
 // A cost, and what else a prediction needs to know. What is zero is as usual: one thread of
@@ -2291,10 +2294,12 @@ TERN_ENUM_BEGIN(tern_rate_of_t)
     TERN_RATE_COMPARE = 12,
     // Bytes that a sort moves, as counted there, one thread.
     TERN_RATE_SHIFT = 13,
+    // Bytes that a plain loop looks at, one thread.
+    TERN_RATE_BYTES = 14,
     // Bytes written to the disk with the results.
-    TERN_RATE_DISK_WRITE = 14,
+    TERN_RATE_DISK_WRITE = 15,
     // Bytes read from it.
-    TERN_RATE_DISK_READ = 15,
+    TERN_RATE_DISK_READ = 16,
 TERN_ENUM_END
 
 // Where a figure comes from, and so how far it may be trusted.

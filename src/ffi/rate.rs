@@ -44,10 +44,12 @@ pub enum tern_rate_of_t {
     TERN_RATE_COMPARE = 12,
     /// Bytes that a sort moves, as counted there, one thread.
     TERN_RATE_SHIFT = 13,
+    /// Bytes that a plain loop looks at, one thread.
+    TERN_RATE_BYTES = 14,
     /// Bytes written to the disk with the results.
-    TERN_RATE_DISK_WRITE = 14,
+    TERN_RATE_DISK_WRITE = 15,
     /// Bytes read from it.
-    TERN_RATE_DISK_READ = 15,
+    TERN_RATE_DISK_READ = 16,
 }
 
 /// Where a figure comes from, and so how far it may be trusted.
@@ -156,6 +158,7 @@ mod tests {
             hash,
             compare,
             shift,
+            bytes,
         } = &mut machine.rates;
         let of = [
             (TERN_RATE_FLOP64, flop64),
@@ -172,6 +175,7 @@ mod tests {
             (TERN_RATE_HASH, hash),
             (TERN_RATE_COMPARE, compare),
             (TERN_RATE_SHIFT, shift),
+            (TERN_RATE_BYTES, bytes),
             (TERN_RATE_DISK_WRITE, &mut machine.disk.write),
             (TERN_RATE_DISK_READ, &mut machine.disk.read),
         ];
@@ -182,6 +186,6 @@ mod tests {
         for (code, expected) in of {
             assert_eq!(rate_of(&machine, code as i32).unwrap().per_second, expected, "{code:?}");
         }
-        assert_eq!((rate_of(&machine, -1), rate_of(&machine, 16)), (None, None));
+        assert_eq!((rate_of(&machine, -1), rate_of(&machine, 17)), (None, None));
     }
 }

@@ -28,7 +28,7 @@ pub enum tern_kind_t {
     TERN_KIND_DENSE64 = 1,
     /// The same with 4-byte ones.
     TERN_KIND_DENSE32 = 2,
-    /// Reading memory from end to end: tern_cost_scan().
+    /// Reading memory from end to end, as fast as it comes: tern_cost_scan() by a good library, sums, searches.
     TERN_KIND_STREAM = 3,
     /// Copying memory: tern_cost_copy().
     TERN_KIND_COPY = 4,
@@ -40,6 +40,8 @@ pub enum tern_kind_t {
     TERN_KIND_SORT = 7,
     /// SHA-256: tern_cost_hash(). For other functions, use tern_learned_record().
     TERN_KIND_HASH = 8,
+    /// Looking at each byte by a plain loop: tern_cost_scan() as most programs do it.
+    TERN_KIND_BYTES = 9,
 }
 
 /// A cost, and what else a prediction needs to know. What is zero is as usual: one thread of which nothing but its cost is known. Make it
@@ -142,6 +144,7 @@ mod tests {
             (TERN_KIND_PARSE, Kind::Parse),
             (TERN_KIND_SORT, Kind::Sort),
             (TERN_KIND_HASH, Kind::Hash),
+            (TERN_KIND_BYTES, Kind::Bytes),
         ];
         assert_eq!(named.map(|(_, kind)| kind), Kind::ALL);
         for (code, kind) in named {

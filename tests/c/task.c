@@ -11,10 +11,10 @@ static uint64_t time_of(const tern_machine_t *machine, const tern_task_t *task)
 
 static void check_kinds(const tern_machine_t *machine)
 {
-    const int32_t none[] = { -1, TERN_KIND_HASH + 1, 256, 65536, INT32_MIN, INT32_MAX };
+    const int32_t none[] = { -1, TERN_KIND_BYTES + 1, 256, 65536, INT32_MIN, INT32_MAX };
     tern_estimate_t time = { 7, 7, 7 };
     tern_task_t task = task_of(tern_cost_etl(100000, 100, 10, 1000), TERN_KIND_ROOFLINE);
-    for (task.kind = TERN_KIND_ROOFLINE; task.kind <= TERN_KIND_HASH; task.kind++)
+    for (task.kind = TERN_KIND_ROOFLINE; task.kind <= TERN_KIND_BYTES; task.kind++)
         CHECK(time_of(machine, &task) > 0);
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
         task.kind = none[i];
@@ -54,7 +54,7 @@ static void check_members(const tern_machine_t *machine)
 
     /* The largest numbers everywhere never end, and nothing is lost on the way. */
     const tern_cost_t most = { UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX };
-    for (int32_t kind = TERN_KIND_ROOFLINE; kind <= TERN_KIND_HASH; kind++) {
+    for (int32_t kind = TERN_KIND_ROOFLINE; kind <= TERN_KIND_BYTES; kind++) {
         task = task_of(most, kind);
         task.threads = task.learned_runs = task.learned_permille = UINT32_MAX;
         task.input_bytes = UINT64_MAX;

@@ -53,7 +53,7 @@ static void check_with_network(const tern_machine_t *machine)
     CHECK_EQ(verdict.why_not_fetch, TERN_OBSTACLE_DISK);
     CHECK_TEXT(verdict.words, "must compute (insufficient disk)");
 
-    for (int32_t kind = TERN_KIND_ROOFLINE; kind <= TERN_KIND_HASH; kind++) {
+    for (int32_t kind = TERN_KIND_ROOFLINE; kind <= TERN_KIND_BYTES; kind++) {
         verdict = verdict_of(machine, most, kind);
         CHECK(verdict.answer == TERN_ANSWER_IMPOSSIBLE && verdict.score_ns == 0 && verdict.decisive == 0);
         CHECK_TEXT(verdict.words, "impossible (insufficient RAM, insufficient disk)");
