@@ -122,6 +122,22 @@ fn a_claim_that_waits_for_less_than_it_asked_for_is_not_granted() {
     assert!(byte > 0, "there was nothing to change");
 }
 
+/// A name is stored in whole words. What comes after it in the last of them is looked at, too.
+#[test]
+fn a_name_that_is_damaged_behind_its_end_is_not_made_a_second_time() {
+    let place = Place::new();
+    let options = || Options::real().limits(LIMITS);
+    let manager = LeaseManager::open_with(&place.url(), options()).unwrap();
+    let held = manager.acquire("gpu0", "ann", Duration::from_secs(3600)).unwrap();
+    let bytes = std::fs::read(&place.0).unwrap();
+    let name = bytes.windows(8).position(|word| word == b"gpu0\0\0\0\0").unwrap();
+    let file = OpenOptions::new().write(true).open(&place.0).unwrap();
+    file.write_all_at(&[238], name as u64 + 7).unwrap();
+    let second = manager.acquire("gpu0", "bob", Duration::from_secs(3600));
+    assert_eq!(second, Err(Error::Corrupt));
+    assert_eq!(manager.state(held), Some(LeaseState::Held));
+}
+
 /// Two users of a file that is damaged, in one process, which knows what both believe.
 struct Trial {
     random: Random,
