@@ -11,14 +11,14 @@
  * - They return a status, and details of it in `err`, which may be NULL; or a trit (+1, 0, -1).
  * - Every pointer is checked for NULL, which is allowed for what has no length. Outputs are written
  *   only as the status says. What failed has changed nothing.
- * - Managers, pools and readers are opaque handles, to be closed. Leases and tickets are numbers,
- *   which need no care: one that is over, forged or of another manager is a status.
+ * - Managers, pools, machines and readers are opaque handles, to be closed. Leases and tickets are
+ *   numbers, which need no care: one that is over, forged or of another manager is a status.
  * - Text comes in as pointer and length, in UTF-8, and is not kept: TERN_STR("gpu0") writes both.
  *   It goes out into the caller's buffer, always terminated.
  * - Structs begin with their size; make them with their _init function.
  * - All functions may be called from any thread. None installs a signal handler, reads the
- *   environment (but for those that open a pool), or prints (but for a bug of the library, which is
- *   TERN_ERR_PANIC).
+ *   environment (but for those that open a pool or read a machine), or prints (but for a bug of the
+ *   library, which is TERN_ERR_PANIC).
  * - In a child after fork() every handle from before is TERN_ERR_FORKED.
  */
 #ifndef TERNLEASE_H
@@ -44,6 +44,9 @@
 #define TERN_MILLISECOND UINT64_C(1000)
 #define TERN_SECOND UINT64_C(1000000)
 
+/* What never ends, where times are predicted: in nanoseconds. */
+#define TERN_NEVER UINT64_MAX
+
 /* The longest name of a holder or resource, in bytes. */
 #define TERN_NAME_MAX 255
 
@@ -67,6 +70,11 @@ typedef int8_t tern_trit_t;
 #define TERN_HEALTHY 1
 #define TERN_DRAINING 0
 #define TERN_FAILED (-1)
+
+/* A result is to be fetched, or computed; or it makes no difference. */
+#define TERN_FETCH 1
+#define TERN_BREAK_EVEN 0
+#define TERN_COMPUTE (-1)
 
 /* Enumerations are 32 bits wide, in every language and version of it. */
 #ifdef __cplusplus
@@ -1787,6 +1795,956 @@ tern_status_t tern_gpu_lease_release(const tern_pool_t *pool,
 tern_status_t tern_gpu_lease_keep_alive(const tern_pool_t *pool,
                                         tern_lease_t lease,
                                         tern_error_t *err);
+
+/* ===========================================================================
+ * Speed: how fast the devices of a pool are.
+ *
+ * Nothing is measured: a device that nobody has leased is not ours to use. The driver tells
+ * some figures, and what follows from them is worked out. What is not known is zero.
+ *
+ *     tern_device_speed_t speed = tern_device_speed_init();
+ *     if (tern_pool_device_speed(pool, 0, &speed, &err) == TERN_OK && speed.memory != 0)
+ *         printf("%" PRIu64 " GB/s\n", speed.memory / 1000000000);
+ * =========================================================================== */
+
+// `cores` is known.
+#define TERN_SPEED_CORES 1
+
+// `multiprocessors` is known.
+#define TERN_SPEED_MULTIPROCESSORS 2
+
+// `core_mhz` is known.
+#define TERN_SPEED_CORE_MHZ 4
+
+// `memory_mhz` is known.
+#define TERN_SPEED_MEMORY_MHZ 8
+
+// `memory_bits` is known.
+#define TERN_SPEED_MEMORY_BITS 16
+
+// `pcie_generation` is known.
+#define TERN_SPEED_PCIE_GENERATION 32
+
+// `pcie_lanes` is known.
+#define TERN_SPEED_PCIE_LANES 64
+
+// How fast a device is. Make it with tern_device_speed_init().
+typedef struct tern_device_speed_t {
+    // sizeof(tern_device_speed_t)
+    size_t struct_size;
+    // Floating-point operations with 8-byte numbers per second; 0: unknown, as for the four
+    // below.
+    uint64_t flop64;
+    // Floating-point operations with 4-byte numbers.
+    uint64_t flop32;
+    // Floating-point operations with 2-byte numbers, by the units made for matrices.
+    uint64_t flop16_matrix;
+    // Bytes to and from its memory.
+    uint64_t memory;
+    // Bytes between the machine's memory and its own.
+    uint64_t link;
+    // Which of the numbers below are known: TERN_SPEED_*
+    uint32_t known;
+    // The CUDA cores of a whole device. Not told of a part.
+    uint32_t cores;
+    // The multiprocessors of a part. Not told of a whole device.
+    uint32_t multiprocessors;
+    // The highest clock of the cores, in MHz.
+    uint32_t core_mhz;
+    // The highest clock of the memory, in MHz.
+    uint32_t memory_mhz;
+    // How wide the way to the memory is, in bits. Of a part: its share, in eighths of the
+    // whole, as its memory is.
+    uint32_t memory_bits;
+    // The highest PCIe generation: the present one drops when the device is idle.
+    uint32_t pcie_generation;
+    // The highest number of PCIe lanes.
+    uint32_t pcie_lanes;
+} tern_device_speed_t;
+
+static inline tern_device_speed_t tern_device_speed_init(void)
+{
+    tern_device_speed_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+// How fast the device in this place is, by what its driver tells. Places as in
+// tern_pool_device().
+tern_status_t tern_pool_device_speed(const tern_pool_t *pool,
+                                     size_t place,
+                                     tern_device_speed_t *speed,
+                                     tern_error_t *err);
+
+/* ===========================================================================
+ * Cost: what a computation needs.
+ *
+ * A cost is four numbers and nothing else: an identity, which is the same on every machine, in
+ * every language and in every version, and so may be part of the key of a cache. It therefore
+ * has no struct_size, is exactly 32 bytes long, and is passed by value; a cost of one's own
+ * making is an initializer. The functions here only calculate: they need no handle, cannot
+ * fail, and may be called from anywhere. No number wraps around: UINT64_MAX means "this much or
+ * more".
+ *
+ *     tern_cost_t load = tern_cost_copy(64000000);
+ *     tern_cost_t sort = tern_cost_sort(1000000, 64, 64000000);
+ *     tern_cost_t both = tern_cost_then(load, sort);
+ *     tern_cost_t own = { .flops = 2000, .mem_bytes = 800, .peak_mem = 400, .result_bytes = 8 };
+ *     both = tern_cost_then(both, tern_cost_repeat(own, 1000));
+ * =========================================================================== */
+
+// What a computation needs.
+typedef struct tern_cost_t {
+    // Operations, of whatever sort the computation is made of.
+    uint64_t flops;
+    // Bytes that go to and from memory.
+    uint64_t mem_bytes;
+    // Bytes of memory in use at one time, at most.
+    uint64_t peak_mem;
+    // Bytes of the result.
+    uint64_t result_bytes;
+} tern_cost_t;
+
+// A length of time in nanoseconds, as far as it is known: most likely `mid`, and rarely outside
+// `lo` and `hi`. What cannot be done, or never ends, has TERN_NEVER in all three.
+typedef struct tern_estimate_t {
+    // If all goes well.
+    uint64_t lo;
+    // Most likely.
+    uint64_t mid;
+    // If it does not.
+    uint64_t hi;
+} tern_estimate_t;
+
+// Reading `bytes` once, from end to end.
+tern_cost_t tern_cost_scan(uint64_t bytes, uint64_t result_bytes);
+
+// Sorting so many items by comparison.
+tern_cost_t tern_cost_sort(uint64_t items, uint64_t item_bytes, uint64_t result_bytes);
+
+// Hashing `bytes` into 32.
+tern_cost_t tern_cost_hash(uint64_t bytes);
+
+// Multiplying an `m` by `k` with a `k` by `n` matrix of 8-byte numbers.
+tern_cost_t tern_cost_matmul(uint64_t m, uint64_t n, uint64_t k, uint64_t result_bytes);
+
+// Reading so many rows, doing so many operations with each, and writing them.
+tern_cost_t tern_cost_etl(uint64_t rows,
+                                 uint64_t row_bytes,
+                                 uint64_t ops_per_row,
+                                 uint64_t result_bytes);
+
+// Copying `bytes`.
+tern_cost_t tern_cost_copy(uint64_t bytes);
+
+// The first, then the next one, whose result it is.
+tern_cost_t tern_cost_then(tern_cost_t first, tern_cost_t next);
+
+// One beside another, each on processors of its own.
+tern_cost_t tern_cost_par(tern_cost_t one, tern_cost_t other);
+
+// One beside another on the same processors: everything adds up.
+tern_cost_t tern_cost_both(tern_cost_t one, tern_cost_t other);
+
+// The same so many times, one after the other, of which the last result counts.
+tern_cost_t tern_cost_repeat(tern_cost_t cost, uint64_t times);
+
+// How long `work` takes at `rate` per second, in nanoseconds, rounded up. TERN_NEVER if the
+// work has no end (it is UINT64_MAX), nothing does it, or it takes longer than can be said.
+uint64_t tern_nanoseconds(uint64_t work,
+                          uint64_t rate);
+
+/* ===========================================================================
+ * Task: a cost, and what else a prediction needs to know.
+ *
+ * What sort of work it is, on how many threads, from how much input, and what earlier runs
+ * taught. A task is a struct of the caller's that the library only reads.
+ *
+ *     tern_task_t task = tern_task_init();
+ *     task.cost = tern_cost_matmul(1000, 1000, 1000, 8000000);
+ *     task.kind = TERN_KIND_DENSE64;
+ *     task.threads = 4;
+ *     // Predicted without anything learned, and measured, in nanoseconds:
+ *     tern_learned_record(&task.learned_runs, &task.learned_permille, 11189438, 14000000, &err);
+ * =========================================================================== */
+
+// `input_bytes` is said, even if it is zero.
+#define TERN_TASK_INPUT 1
+
+// What sort of work a cost is made of, and so by which of a machine's rates it is measured.
+TERN_ENUM_BEGIN(tern_kind_t)
+    // Nobody said: the longer of calculating at full speed and of moving the bytes.
+    TERN_KIND_ROOFLINE = 0,
+    // Dense arithmetic with 8-byte floating-point numbers, by a good library:
+    // tern_cost_matmul().
+    TERN_KIND_DENSE64 = 1,
+    // The same with 4-byte ones.
+    TERN_KIND_DENSE32 = 2,
+    // Reading memory from end to end, as fast as it comes: tern_cost_scan() by a good library,
+    // sums, searches.
+    TERN_KIND_STREAM = 3,
+    // Copying memory: tern_cost_copy().
+    TERN_KIND_COPY = 4,
+    // A few operations for each row, one after the other: tern_cost_etl().
+    TERN_KIND_ROWS = 5,
+    // Rows of text that are taken apart: tern_cost_etl() of CSV or JSON.
+    TERN_KIND_PARSE = 6,
+    // Sorting by comparison: tern_cost_sort().
+    TERN_KIND_SORT = 7,
+    // SHA-256: tern_cost_hash(). For other functions, use tern_learned_record().
+    TERN_KIND_HASH = 8,
+    // Looking at each byte by a plain loop: tern_cost_scan() as most programs do it.
+    TERN_KIND_BYTES = 9,
+TERN_ENUM_END
+
+// A cost, and what else a prediction needs to know. What is zero is as usual: one thread of
+// which nothing but its cost is known. Make it with tern_task_init().
+typedef struct tern_task_t {
+    // sizeof(tern_task_t)
+    size_t struct_size;
+    // What it needs.
+    tern_cost_t cost;
+    // With TERN_TASK_INPUT: how many bytes it reads, which must get to a GPU before it can
+    // begin there. Without: all that it has in memory, or all that passes through if it keeps
+    // nothing.
+    uint64_t input_bytes;
+    // TERN_TASK_*
+    uint64_t flags;
+    // TERN_KIND_*
+    int32_t kind;
+    // On how many threads it runs; more than the machine has are as many as it has; 0: one.
+    uint32_t threads;
+    // How many runs were measured: tern_learned_record(). 0: nothing was learned.
+    uint32_t learned_runs;
+    // How long they took, in thousandths of what is predicted without this. 0: nothing was
+    // learned.
+    uint32_t learned_permille;
+} tern_task_t;
+
+static inline tern_task_t tern_task_init(void)
+{
+    tern_task_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+// A run was predicted to take so many nanoseconds, without anything learned
+// (tern_machine_untaught_time()), and took so many: changes what was learned, the two members
+// of a task. The first run counts in full; after that each new one counts as much as all before
+// it. A time of 0 or TERN_NEVER teaches nothing. Keep the two numbers for each function, with
+// its results or its name.
+tern_status_t tern_learned_record(uint32_t *runs,
+                                  uint32_t *permille,
+                                  uint64_t predicted_ns,
+                                  uint64_t measured_ns,
+                                  tern_error_t *err);
+
+/* ===========================================================================
+ * Machine: what this machine can do.
+ *
+ * A machine is read once: the operating system is asked, and the processor and its memory are
+ * measured, for 300 ms unless the options say otherwise. After that it is a handle on figures:
+ * predictions from it take no time, start no thread and ask nobody. It is safe to use from any
+ * thread. In a child after fork() it is TERN_ERR_FORKED as every handle is; reading it again
+ * there with TERN_MACHINE_NO_BENCHMARKS, or with what was kept, takes a moment.
+ *
+ *     tern_machine_t *machine = NULL;
+ *     if (tern_machine_read(TERN_STR("/var/cache/results"), NULL, &machine, &err) != TERN_OK)
+ *         die(err.message);
+ *     tern_verdict_t verdict = tern_verdict_init();
+ *     if (tern_machine_verdict(machine, &task, &verdict, &err) == TERN_OK)
+ *         printf("%s\n", verdict.words); // "compute", "fetch", "must compute (no network)"
+ *     tern_machine_close(machine);
+ * =========================================================================== */
+
+// Measure nothing: all rates are estimates. Takes no time.
+#define TERN_MACHINE_NO_BENCHMARKS 1
+
+// Do not ask for the network: there is none.
+#define TERN_MACHINE_NO_NETWORK 2
+
+// Keep what is measured, so that next time nothing needs to be. Without this, nothing is
+// written. To measure anew and keep that: with a max_age_us of 1.
+#define TERN_MACHINE_KEEP 4
+
+// Measure anew, whatever was kept. Not together with TERN_MACHINE_KEEP.
+#define TERN_MACHINE_REFRESH 8
+
+// What this machine can do.
+typedef struct tern_machine_t tern_machine_t;
+
+// Is called with what tern_machine_options_t has as `user`: this is being measured now, `done`
+// of `of` steps are done. By the thread that reads the machine, before that call returns. The
+// text is there during the call only. It must not throw an exception or jump out.
+typedef void (*tern_progress_fn)(void *user, const char *step, uint32_t done, uint32_t of);
+
+// How a machine is read; what is zero is as usual. Make it with tern_machine_options_init().
+// Times are in microseconds.
+typedef struct tern_machine_options_t {
+    // sizeof(tern_machine_options_t)
+    size_t struct_size;
+    // TERN_MACHINE_*
+    uint64_t flags;
+    // Measure the processor and the memory for at most so long; 0: 300 ms. In less figures are
+    // rougher, and in very little time they are estimates. More than a minute is a minute.
+    uint64_t budget_us;
+    // Measure the disk, too, for at most so long: writes a file without a name into `store`, of
+    // 32 MiB at most, and reads it again. 0: do not. More than a minute is a minute.
+    uint64_t disk_budget_us;
+    // Use nothing that was kept and is older; 0: seven days, TERN_FOREVER: of whatever age.
+    uint64_t max_age_us;
+    // Keep what is measured in this file, and look for it there, instead of one in the user's
+    // cache directory. If it has no length: that one, by the environment variables
+    // XDG_CACHE_HOME and HOME.
+    const char *cache_file;
+    // Length of `cache_file`.
+    size_t cache_file_len;
+    // Is told what is being measured; may be NULL.
+    tern_progress_fn progress;
+    // For `progress`.
+    void *user;
+} tern_machine_options_t;
+
+static inline tern_machine_options_t tern_machine_options_init(void)
+{
+    tern_machine_options_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+// Reads this machine, and measures it as the options say; they may be NULL. `store` is the
+// directory where results are kept, of whose disk the room counts; TERN_ERR_SYSTEM if it cannot
+// be used. Blocks the thread while it measures, on threads that end before it returns. Writes
+// nothing unless it is told to. Close it with tern_machine_close().
+tern_status_t tern_machine_read(const char *store,
+                                size_t store_len,
+                                const tern_machine_options_t *options,
+                                tern_machine_t **machine,
+                                tern_error_t *err);
+
+// Closes a machine. The handle must not be used again. NULL is allowed.
+void tern_machine_close(tern_machine_t *machine);
+
+/* ===========================================================================
+ * Machine, looked at: its figures, as they were when it was read.
+ *
+ *     tern_machine_info_t info = tern_machine_info_init();
+ *     if (tern_machine_info(machine, &info, &err) == TERN_OK && info.known & TERN_MACHINE_HAS_DISK)
+ *         printf("%s: %" PRIu64 " bytes free in %s\n", info.processor, info.disk_free, info.store);
+ * =========================================================================== */
+
+// `disk_total` and `disk_free` are known.
+#define TERN_MACHINE_HAS_DISK 1
+
+// It has a battery.
+#define TERN_MACHINE_HAS_BATTERY 2
+
+// `battery_percent` is known.
+#define TERN_MACHINE_HAS_BATTERY_PERCENT 4
+
+// It runs on its battery now.
+#define TERN_MACHINE_ON_BATTERY 8
+
+// What sort of machine it is.
+TERN_ENUM_BEGIN(tern_machine_class_t)
+    // Little memory.
+    TERN_MACHINE_CLASS_CONSTRAINED = 1,
+    // It has a battery.
+    TERN_MACHINE_CLASS_LAPTOP = 2,
+    // Many cores, or quite a few and much memory.
+    TERN_MACHINE_CLASS_SERVER = 3,
+    // All others.
+    TERN_MACHINE_CLASS_DESKTOP = 4,
+TERN_ENUM_END
+
+// The network, as far as the operating system knows it.
+TERN_ENUM_BEGIN(tern_network_t)
+    // Nothing leads out of this machine.
+    TERN_NETWORK_NONE = 0,
+    // Something does, and nobody says how fast it is: so it is with virtual and with wireless
+    // cards.
+    TERN_NETWORK_UNKNOWN = 1,
+    // The card that leads out says how fast it is. The way behind it may be slower.
+    TERN_NETWORK_CARD = 2,
+TERN_ENUM_END
+
+// What a machine can do, and had left when it was read. Make it with tern_machine_info_init().
+typedef struct tern_machine_info_t {
+    // sizeof(tern_machine_info_t)
+    size_t struct_size;
+    // Memory that this process could have, in bytes: that of the machine, or less if a group
+    // that it is in has a limit.
+    uint64_t mem_total;
+    // What is left of it.
+    uint64_t mem_available;
+    // How much memory one computation may take.
+    uint64_t compute_budget;
+    // The size of the disk with the results in bytes.
+    uint64_t disk_total;
+    // What is left of it.
+    uint64_t disk_free;
+    // With TERN_NETWORK_CARD: how fast that is, in Mbit/s; otherwise 0.
+    uint64_t network_mbps;
+    // How old the rates are, in microseconds; TERN_FOREVER: they were not measured.
+    uint64_t age_us;
+    // How long a program takes to begin with a GPU: tern_machine_set_gpu_start().
+    tern_estimate_t gpu_start;
+    // Operations per 1000 bytes at which neither arithmetic nor memory waits for the other, all
+    // cores together.
+    uint64_t ridge_permille;
+    // Which of the figures are known that need not be, and whether it runs on a battery:
+    // TERN_MACHINE_HAS_*, TERN_MACHINE_ON_BATTERY
+    uint32_t known;
+    // The cores of its processor.
+    uint32_t cores_physical;
+    // Threads that it runs at one time.
+    uint32_t cores_logical;
+    // Threads that this process may run at one time.
+    uint32_t cores_usable;
+    // Its clock; 0 if nobody says.
+    uint32_t freq_mhz;
+    // TERN_NETWORK_*
+    int32_t network;
+    // TERN_MACHINE_CLASS_*: what sort of machine it is.
+    int32_t machine_class;
+    // How full the battery is.
+    uint32_t battery_percent;
+    // How much arithmetic all cores do, beside what one does times their number, in
+    // thousandths.
+    uint32_t core_scaling_permille;
+    // How much of the memory is taken, in thousandths; 500 if nobody knows.
+    uint32_t mem_pressure_permille;
+    // How much of the disk is taken, in thousandths; 500 if nobody knows.
+    uint32_t disk_pressure_permille;
+    // Zero.
+    uint32_t reserved;
+    // What the processor is called; cut if it is longer.
+    char processor[128];
+    // Where results are kept; cut if it is longer.
+    char store[1024];
+} tern_machine_info_t;
+
+static inline tern_machine_info_t tern_machine_info_init(void)
+{
+    tern_machine_info_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+// What the machine can do, and had left when it was read.
+tern_status_t tern_machine_info(const tern_machine_t *machine,
+                                tern_machine_info_t *info,
+                                tern_error_t *err);
+
+// The figures as JSON, with all rates. `needed` as in tern_manager_metrics().
+tern_status_t tern_machine_json(const tern_machine_t *machine,
+                                char *buffer,
+                                size_t capacity,
+                                size_t *needed,
+                                tern_error_t *err);
+
+// How long a program takes to begin with a GPU, in nanoseconds: at best, most likely, at worst.
+// All zero in one that has begun. Counts in advice from now on.
+tern_status_t tern_machine_set_gpu_start(const tern_machine_t *machine,
+                                         uint64_t lo_ns,
+                                         uint64_t mid_ns,
+                                         uint64_t hi_ns,
+                                         tern_error_t *err);
+
+/* ===========================================================================
+ * Rate: how much of something a machine does in a second.
+ *
+ *     tern_rate_t rate = tern_rate_init();
+ *     if (tern_machine_rate(machine, TERN_RATE_FLOP64_ALL, &rate, &err) == TERN_OK)
+ *         printf("%" PRIu64 " operations per second\n", rate.per_second);
+ * =========================================================================== */
+
+// What is done in a second: operations or bytes; by one thread, or by all that this process may
+// use.
+TERN_ENUM_BEGIN(tern_rate_of_t)
+    // Floating-point operations with 8-byte numbers, one thread.
+    TERN_RATE_FLOP64 = 0,
+    // The same, all threads.
+    TERN_RATE_FLOP64_ALL = 1,
+    // Floating-point operations with 4-byte numbers, one thread.
+    TERN_RATE_FLOP32 = 2,
+    // Bytes read from memory, one thread.
+    TERN_RATE_READ = 3,
+    // The same, all threads.
+    TERN_RATE_READ_ALL = 4,
+    // Bytes of a = b + s * c in memory, one thread: two arrays read, one written.
+    TERN_RATE_TRIAD = 5,
+    // The same, all threads.
+    TERN_RATE_TRIAD_ALL = 6,
+    // Bytes copied in memory, one thread.
+    TERN_RATE_COPY = 7,
+    // The same, all threads.
+    TERN_RATE_COPY_ALL = 8,
+    // Plain operations on whole numbers, one thread.
+    TERN_RATE_SCALAR = 9,
+    // Bytes of text taken apart, one thread.
+    TERN_RATE_PARSE = 10,
+    // Bytes put through SHA-256, one thread.
+    TERN_RATE_HASH = 11,
+    // Operations of a sort, as tern_cost_sort() counts them, one thread.
+    TERN_RATE_COMPARE = 12,
+    // Bytes that a sort moves, as counted there, one thread.
+    TERN_RATE_SHIFT = 13,
+    // Bytes that a plain loop looks at, one thread.
+    TERN_RATE_BYTES = 14,
+    // Bytes written to the disk with the results.
+    TERN_RATE_DISK_WRITE = 15,
+    // Bytes read from it.
+    TERN_RATE_DISK_READ = 16,
+TERN_ENUM_END
+
+// Where a figure comes from, and so how far it may be trusted.
+TERN_ENUM_BEGIN(tern_source_t)
+    // Measured, often enough.
+    TERN_SOURCE_MEASURED = 1,
+    // Measured, but less often than needed, or with arrays that may have stayed in a cache.
+    TERN_SOURCE_ROUGH = 2,
+    // Worked out from what the processor says of itself.
+    TERN_SOURCE_ESTIMATED = 3,
+TERN_ENUM_END
+
+// How much of something is done in a second. Make it with tern_rate_init().
+typedef struct tern_rate_t {
+    // sizeof(tern_rate_t)
+    size_t struct_size;
+    // What the machine can do: nine of ten measurements gave less.
+    uint64_t per_second;
+    // What it did while it was measured, beside everything else that it was doing: the middle
+    // one.
+    uint64_t usual;
+    // How far measurements lay apart, in thousandths: the middle half of them, beside the
+    // middle one.
+    uint32_t spread_permille;
+    // TERN_SOURCE_*: where it comes from.
+    int32_t source;
+} tern_rate_t;
+
+static inline tern_rate_t tern_rate_init(void)
+{
+    tern_rate_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+// How fast the machine is at something: TERN_RATE_*
+tern_status_t tern_machine_rate(const tern_machine_t *machine,
+                                int32_t which,
+                                tern_rate_t *rate,
+                                tern_error_t *err);
+
+/* ===========================================================================
+ * Route: the way to where results can be fetched from.
+ *
+ * Not a property of a network card but of a path: say what is known of it, or teach it by what
+ * real transfers took.
+ *
+ *     tern_route_t route = tern_route_init();
+ *     route.round_trip_ns = 2000000;          // 2 ms there and back
+ *     route.bytes_per_second = 125000000;     // 1 Gbit/s
+ *     route.hits_permille = 900;              // nine of ten queries find something
+ *     if (tern_machine_set_route(machine, &route, &err) != TERN_OK)
+ *         die(err.message);
+ *     tern_machine_record_fetch(machine, 12500000, 204000000, NULL);
+ * =========================================================================== */
+
+// How far a route is known.
+TERN_ENUM_BEGIN(tern_route_known_t)
+    // By what the network card says of itself, or by what somebody declared.
+    TERN_ROUTE_DECLARED = 0,
+    // Somebody must try: nothing is known but that there is a network.
+    TERN_ROUTE_ASSUMED = 1,
+    // By transfers.
+    TERN_ROUTE_LEARNED = 2,
+TERN_ENUM_END
+
+// The way to where results can be fetched from. Make it with tern_route_init().
+typedef struct tern_route_t {
+    // sizeof(tern_route_t)
+    size_t struct_size;
+    // There and back, in nanoseconds.
+    uint64_t round_trip_ns;
+    // What arrives in a second, at most. Not zero: where nothing arrives there is no route.
+    uint64_t bytes_per_second;
+    // What it takes to know what to ask for, and to be told whether it is there: hashing of
+    // keys, queries.
+    uint64_t query_ns;
+    // Of a thousand queries, how many find something; 0: all, as 1000.
+    uint32_t hits_permille;
+    // TERN_ROUTE_*: how far this is known.
+    int32_t known;
+} tern_route_t;
+
+static inline tern_route_t tern_route_init(void)
+{
+    tern_route_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+// The way to where results can be fetched from, as far as it is known by now. TERN_EMPTY if
+// there is no network.
+tern_status_t tern_machine_route(const tern_machine_t *machine,
+                                 tern_route_t *route,
+                                 tern_error_t *err);
+
+// From now on this is the way. NULL: there is none, and nothing can be fetched.
+tern_status_t tern_machine_set_route(const tern_machine_t *machine,
+                                     const tern_route_t *route,
+                                     tern_error_t *err);
+
+// A transfer of so many bytes took so many nanoseconds. A short one tells how long the way is,
+// a long one how wide: each counts for half of what is known afterwards. A time of 0 or
+// TERN_NEVER teaches nothing. TERN_EMPTY if there is no network.
+tern_status_t tern_machine_record_fetch(const tern_machine_t *machine,
+                                        uint64_t bytes,
+                                        uint64_t took_ns,
+                                        tern_error_t *err);
+
+/* ===========================================================================
+ * Estimate: how long things take on a machine, and what follows from that.
+ *
+ * Times are whole nanoseconds; TERN_NEVER is without end, and longer than can be said. None of
+ * these functions measures anything or changes the machine.
+ *
+ *     uint64_t predicted, ttl;
+ *     tern_estimate_t time;
+ *     if (tern_machine_compute_time(machine, &task, &time, &err) == TERN_OK)
+ *         printf("%" PRIu64 " ns, %" PRIu64 " at worst\n", time.mid, time.hi);
+ *     // Then run it, and tell how long it took:
+ *     tern_machine_untaught_time(machine, &task, &predicted, &err);
+ *     tern_learned_record(&task.learned_runs, &task.learned_permille, predicted, 14000000, &err);
+ *     tern_machine_suggest_ttl(machine, &task, 60 * TERN_SECOND, &ttl, &err);
+ * =========================================================================== */
+
+// How long a task takes here, with what was learned of it and whether or not its memory is
+// there.
+tern_status_t tern_machine_compute_time(const tern_machine_t *machine,
+                                        const tern_task_t *task,
+                                        tern_estimate_t *time,
+                                        tern_error_t *err);
+
+// How long a task takes here by the rates alone: what a measured run is to be compared with, in
+// tern_learned_record().
+tern_status_t tern_machine_untaught_time(const tern_machine_t *machine,
+                                         const tern_task_t *task,
+                                         uint64_t *time_ns,
+                                         tern_error_t *err);
+
+// How long fetching so many bytes takes, once it is known that they are there. TERN_NEVER
+// without a network.
+tern_status_t tern_machine_fetch_time(const tern_machine_t *machine,
+                                      uint64_t bytes,
+                                      tern_estimate_t *time,
+                                      tern_error_t *err);
+
+// How long keeping so many bytes takes, on the disk with the results.
+tern_status_t tern_machine_store_time(const tern_machine_t *machine,
+                                      uint64_t bytes,
+                                      tern_estimate_t *time,
+                                      tern_error_t *err);
+
+// Is there room for so many bytes on the disk with the results, and some to spare? +1: yes; -1:
+// no; 0: nobody knows, and one may try. TERN_TRIT_UNKNOWN if the call failed.
+tern_trit_t tern_machine_can_store(const tern_machine_t *machine,
+                                   uint64_t bytes,
+                                   tern_error_t *err);
+
+// For how long a result is worth keeping, in microseconds: the longer, the more computing it
+// again costs beside fetching it. From a tenth of `base_us` to a thousand times as long; the
+// longest if it cannot be fetched again, or takes no time to. TERN_FOREVER if that is longer
+// than any lease.
+tern_status_t tern_machine_suggest_ttl(const tern_machine_t *machine,
+                                       const tern_task_t *task,
+                                       uint64_t base_us,
+                                       uint64_t *ttl_us,
+                                       tern_error_t *err);
+
+// How large a buffer for rows may be, in bytes: half of what a computation may take, in whole
+// rows. TERN_EMPTY if not even one fits.
+tern_status_t tern_machine_etl_buffer(const tern_machine_t *machine,
+                                      uint64_t row_bytes,
+                                      uint64_t *buffer_bytes,
+                                      tern_error_t *err);
+
+// A cost for something that took so long here: at most so much work, by the rates of this
+// machine. To be compared with other costs, and not the way back to the same time elsewhere:
+// that is tern_learned_record().
+tern_status_t tern_machine_normalize(const tern_machine_t *machine,
+                                     uint64_t took_ns,
+                                     uint64_t peak_mem,
+                                     uint64_t result_bytes,
+                                     tern_cost_t *cost,
+                                     tern_error_t *err);
+
+// What a cached result saves each time it is fetched instead of computed, in nanoseconds;
+// negative if it costs some. INT64_MAX if fetching is the only way, INT64_MIN if it is none;
+// nothing else is either of them. The same sign as the score of a verdict, which counts the
+// query and the disk as well.
+tern_status_t tern_machine_cache_value(const tern_machine_t *machine,
+                                       const tern_task_t *task,
+                                       int64_t *value_ns,
+                                       tern_error_t *err);
+
+/* ===========================================================================
+ * Verdict: compute a result here, or fetch it?
+ *
+ *     tern_verdict_t verdict = tern_verdict_init();
+ *     if (tern_machine_verdict(machine, &task, &verdict, &err) != TERN_OK)
+ *         die(err.message);
+ *     printf("%s, %s\n", verdict.words, verdict.decisive ? "surely" : "a close call");
+ *     if (verdict.trit == TERN_FETCH)
+ *         come_back_later();
+ *     else if (verdict.trit != TERN_TRIT_UNKNOWN)
+ *         compute_on_the_cpu();
+ * =========================================================================== */
+
+// What to do about a result that somebody else may have.
+TERN_ENUM_BEGIN(tern_answer_t)
+    // Compute it here.
+    TERN_ANSWER_COMPUTE = -1,
+    // It makes no difference.
+    TERN_ANSWER_BREAK_EVEN = 0,
+    // Fetch it.
+    TERN_ANSWER_FETCH = 1,
+    // Neither can be done here.
+    TERN_ANSWER_IMPOSSIBLE = 2,
+TERN_ENUM_END
+
+// Why something cannot be done here.
+TERN_ENUM_BEGIN(tern_obstacle_t)
+    // It can be done.
+    TERN_OBSTACLE_NONE = 0,
+    // It needs more memory than one computation may take here.
+    TERN_OBSTACLE_MEMORY = 1,
+    // It never ends.
+    TERN_OBSTACLE_ENDLESS = 2,
+    // There is no network.
+    TERN_OBSTACLE_NETWORK = 3,
+    // There is no room for the result.
+    TERN_OBSTACLE_DISK = 4,
+    // There is no device that the claim could get.
+    TERN_OBSTACLE_NO_DEVICE = 5,
+    // It needs more memory than the devices of the claim have.
+    TERN_OBSTACLE_DEVICE_MEMORY = 6,
+    // The devices of the claim do not say how fast they are, or how much memory they have.
+    TERN_OBSTACLE_DEVICE_SPEED = 7,
+TERN_ENUM_END
+
+// What a computation waits for.
+TERN_ENUM_BEGIN(tern_bottleneck_t)
+    // For nothing: there is nothing to do.
+    TERN_BOTTLENECK_NONE = 0,
+    // For arithmetic.
+    TERN_BOTTLENECK_COMPUTE = 1,
+    // For memory.
+    TERN_BOTTLENECK_MEMORY = 2,
+TERN_ENUM_END
+
+// Compute a result here or fetch it: the answer, and all that it rests on. Make it with
+// tern_verdict_init().
+typedef struct tern_verdict_t {
+    // sizeof(tern_verdict_t)
+    size_t struct_size;
+    // How long computing takes; TERN_NEVER if it cannot be done.
+    tern_estimate_t t_compute;
+    // How long fetching takes with all that belongs to it: asking, two round trips, the bytes,
+    // and keeping the result. TERN_NEVER if it cannot be done.
+    tern_estimate_t t_fetch;
+    // How long keeping the result takes.
+    tern_estimate_t t_store;
+    // Nanoseconds that fetching saves; negative if it costs some. INT64_MAX if only fetching
+    // can be done, INT64_MIN if only computing; 0 if neither, and then the trit is unknown.
+    int64_t score_ns;
+    // TERN_ANSWER_*: what to do.
+    int32_t answer;
+    // TERN_OBSTACLE_*: why it cannot be computed.
+    int32_t why_not_compute;
+    // TERN_OBSTACLE_*: why it cannot be fetched.
+    int32_t why_not_fetch;
+    // TERN_BOTTLENECK_*: what computing would wait for.
+    int32_t bottleneck;
+    // How much the owner of such a machine would rather not compute on it, in thousandths: no
+    // part of any of the times.
+    uint32_t bias_permille;
+    // TERN_FETCH, TERN_BREAK_EVEN or TERN_COMPUTE; TERN_TRIT_UNKNOWN if neither can be done.
+    tern_trit_t trit;
+    // 1 if it can be computed here, otherwise 0.
+    uint8_t can_compute;
+    // 1 if there is room to keep the result, otherwise 0.
+    uint8_t can_store;
+    // 1 if it can be fetched, otherwise 0.
+    uint8_t can_fetch;
+    // 1 if the better way is better even if it goes badly and the other one well. Otherwise 0:
+    // begin with both, and take what comes first.
+    uint8_t decisive;
+    // Zero.
+    uint8_t reserved[7];
+    // The answer in words: "fetch", "compute", "break-even", "must fetch (insufficient RAM)",
+    // "impossible (insufficient RAM, no network)".
+    char words[128];
+} tern_verdict_t;
+
+static inline tern_verdict_t tern_verdict_init(void)
+{
+    tern_verdict_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+// Compute the result of a task here, or fetch it from where tern_machine_route() leads?
+tern_status_t tern_machine_verdict(const tern_machine_t *machine,
+                                   const tern_task_t *task,
+                                   tern_verdict_t *verdict,
+                                   tern_error_t *err);
+
+// The same as JSON: what cannot be done has no time, and a reason beside it. `needed` as in
+// tern_manager_metrics().
+tern_status_t tern_machine_verdict_json(const tern_machine_t *machine,
+                                        const tern_task_t *task,
+                                        char *buffer,
+                                        size_t capacity,
+                                        size_t *needed,
+                                        tern_error_t *err);
+
+/* ===========================================================================
+ * Advice: where to do a task, with the line in front of the devices taken into account.
+ *
+ * A snapshot: nothing is claimed, and by the time somebody claims, another may have been
+ * faster.
+ *
+ *     tern_gpu_claim_t one = tern_gpu_claim_init();
+ *     tern_advice_t advice = tern_advice_init();
+ *     if (tern_machine_advise(machine, &task, pool, &one, &advice, &err) != TERN_OK)
+ *         die(err.message);
+ *     if (advice.choice == TERN_CHOICE_GPU_WAIT)
+ *         one.wait = 2 * advice.wait_ns / 1000;
+ *     if (advice.choice == TERN_CHOICE_CPU)
+ *         compute_on_the_cpu();
+ *     else if (tern_pool_claim(pool, &one, &lease, &err) == TERN_OK)
+ *         compute_on_the_gpu(pool, lease);
+ * =========================================================================== */
+
+// Where to do a task.
+TERN_ENUM_BEGIN(tern_choice_t)
+    // It can be done in no way that is known here.
+    TERN_CHOICE_INFEASIBLE = 0,
+    // On the processor of this machine, now.
+    TERN_CHOICE_CPU = 1,
+    // On a GPU, which is free.
+    TERN_CHOICE_GPU_NOW = 2,
+    // On a GPU, after waiting for it.
+    TERN_CHOICE_GPU_WAIT = 3,
+    // Nowhere: fetch the result.
+    TERN_CHOICE_FETCH = 4,
+TERN_ENUM_END
+
+// How long a claim would wait, as far as that can be told.
+TERN_ENUM_BEGIN(tern_expected_wait_t)
+    // Not at all.
+    TERN_EXPECTED_WAIT_NONE = 0,
+    // About so long, if the holders keep to what they usually do.
+    TERN_EXPECTED_WAIT_ABOUT = 1,
+    // Somebody who holds what is needed has no end and no history.
+    TERN_EXPECTED_WAIT_UNKNOWN = 2,
+    // The pool has no devices: nobody waits there, and nobody gets one.
+    TERN_EXPECTED_WAIT_NO_DEVICES = 3,
+TERN_ENUM_END
+
+// How long a task takes in each way, the best of them, and why. A way that there is not has
+// TERN_NEVER. Make it with tern_advice_init().
+typedef struct tern_advice_t {
+    // sizeof(tern_advice_t)
+    size_t struct_size;
+    // On the processor.
+    tern_estimate_t cpu;
+    // On the devices of the claim once it has them: starting, carrying the input there,
+    // computing, carrying the result back.
+    tern_estimate_t gpu;
+    // The same, if they are free now.
+    tern_estimate_t gpu_now;
+    // The same, if they are not free yet, the waiting included.
+    tern_estimate_t gpu_wait;
+    // Fetching the result.
+    tern_estimate_t fetch;
+    // How long the claim would wait; TERN_NEVER if that cannot be told.
+    uint64_t wait_ns;
+    // TERN_CHOICE_*: the best way.
+    int32_t choice;
+    // TERN_EXPECTED_WAIT_*: what is known of the wait.
+    int32_t wait;
+    // TERN_OBSTACLE_*: why it cannot be computed on the processor.
+    int32_t why_not_cpu;
+    // TERN_OBSTACLE_*: why it cannot be computed on the devices, however long one waits.
+    int32_t why_not_gpu;
+    // TERN_OBSTACLE_*: why it cannot be fetched.
+    int32_t why_not_fetch;
+    // 1 if the best is the best even if it goes badly and the next one well. Otherwise 0: begin
+    // with the second while the first is under way.
+    uint8_t decisive;
+    // Zero.
+    uint8_t reserved[3];
+    // All of it in words, a line for each way, the best first; cut if it is longer.
+    char words[512];
+} tern_advice_t;
+
+static inline tern_advice_t tern_advice_init(void)
+{
+    tern_advice_t made;
+    memset(&made, 0, sizeof made);
+    made.struct_size = sizeof made;
+    return made;
+}
+
+// Where to do a task: here, on a device that the claim would get now or later, or nowhere
+// because its result can be fetched? Claims nothing. A claim that the pool could never grant is
+// refused as by tern_pool_claim(); of a pool without devices the advice says so.
+tern_status_t tern_machine_advise(const tern_machine_t *machine,
+                                  const tern_task_t *task,
+                                  const tern_pool_t *pool,
+                                  const tern_gpu_claim_t *claim,
+                                  tern_advice_t *advice,
+                                  tern_error_t *err);
+
+// The same as JSON: what cannot be done has no time, and a reason beside it. `needed` as in
+// tern_manager_metrics(); as the line moves, the next answer may be a little longer or shorter.
+tern_status_t tern_machine_advise_json(const tern_machine_t *machine,
+                                       const tern_task_t *task,
+                                       const tern_pool_t *pool,
+                                       const tern_gpu_claim_t *claim,
+                                       char *buffer,
+                                       size_t capacity,
+                                       size_t *needed,
+                                       tern_error_t *err);
+
+// How long a claim would wait now: TERN_EXPECTED_WAIT_* into `wait`, and the time in
+// nanoseconds into `wait_ns`, which may be NULL; TERN_NEVER there if it cannot be told. Asks
+// for nothing, and changes nothing. Refused as by tern_pool_claim(), but not because the pool
+// has no devices.
+tern_status_t tern_pool_expected_wait(const tern_pool_t *pool,
+                                      const tern_gpu_claim_t *claim,
+                                      int32_t *wait,
+                                      uint64_t *wait_ns,
+                                      tern_error_t *err);
+
+// How much longer a claim that stands in line will wait, as above; not at all if it is decided.
+// What waits for nothing of this pool is TERN_EXPECTED_WAIT_UNKNOWN.
+tern_status_t tern_pool_expected_wait_of(const tern_pool_t *pool,
+                                         tern_ticket_t ticket,
+                                         int32_t *wait,
+                                         uint64_t *wait_ns,
+                                         tern_error_t *err);
 
 #ifdef __cplusplus
 }

@@ -166,7 +166,7 @@ fn a_buffer_has_whole_rows_and_at_least_one() {
     let machine = MachCap::example();
     let half = machine.compute_budget() / 2;
     let buffer = machine.etl_buffer_bytes(1000).unwrap();
-    assert!(buffer <= half && buffer > half - 1000 && buffer % 1000 == 0);
+    assert!(buffer <= half && buffer > half - 1000 && buffer.is_multiple_of(1000));
     assert_eq!(machine.etl_buffer_bytes(0), Some(half));
     assert_eq!(machine.etl_buffer_bytes(half + 1), None);
     assert_eq!(machine.etl_buffer_bytes(u64::MAX), None);

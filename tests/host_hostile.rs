@@ -91,6 +91,53 @@ fn many_bytes_that_changed_crash_nobody() {
     try_all(200, 12);
 }
 
+/// What a claim asks for is in the file while it waits. With a single one become zero it would fit beside whoever has it all.
+#[test]
+fn a_claim_that_waits_for_less_than_it_asked_for_is_not_granted() {
+    let open = |place: &Place| {
+        LeaseManager::open_with(&place.url(), Options::real().limits(LIMITS)).unwrap()
+    };
+    let mut byte = 0;
+    loop {
+        let place = Place::new();
+        let manager = open(&place);
+        let held = manager.acquire("gpu0", "ann", Duration::from_secs(3600)).unwrap();
+        let ticket = manager.claim("bob").of(&["gpu0"]).enqueue().unwrap();
+        let file = OpenOptions::new().read(true).write(true).open(&place.0).unwrap();
+        let mut bytes = vec![0; file.metadata().unwrap().len() as usize];
+        file.read_exact_at(&mut bytes, 0).unwrap();
+        let Some(next) = bytes[byte..].iter().position(|&found| found == 1) else { break };
+        byte += next;
+        file.write_all_at(&[0], byte as u64).unwrap();
+        // Others come to the same line and to others, and go.
+        let third = manager.claim("cleo").of(&["gpu0"]).enqueue();
+        let other = manager.acquire("gpu1", "dan", Duration::from_secs(3600));
+        let _ = other.map(|lease| manager.release(lease));
+        drop(third);
+        let both = manager.state(held) == Some(LeaseState::Held)
+            && matches!(ticket.state(), TicketState::Granted(_));
+        assert!(!both, "byte {byte} made two holders");
+        byte += 1;
+    }
+    assert!(byte > 0, "there was nothing to change");
+}
+
+/// A name is stored in whole words. What comes after it in the last of them is looked at, too.
+#[test]
+fn a_name_that_is_damaged_behind_its_end_is_not_made_a_second_time() {
+    let place = Place::new();
+    let options = || Options::real().limits(LIMITS);
+    let manager = LeaseManager::open_with(&place.url(), options()).unwrap();
+    let held = manager.acquire("gpu0", "ann", Duration::from_secs(3600)).unwrap();
+    let bytes = std::fs::read(&place.0).unwrap();
+    let name = bytes.windows(8).position(|word| word == b"gpu0\0\0\0\0").unwrap();
+    let file = OpenOptions::new().write(true).open(&place.0).unwrap();
+    file.write_all_at(&[238], name as u64 + 7).unwrap();
+    let second = manager.acquire("gpu0", "bob", Duration::from_secs(3600));
+    assert_eq!(second, Err(Error::Corrupt));
+    assert_eq!(manager.state(held), Some(LeaseState::Held));
+}
+
 /// Two users of a file that is damaged, in one process, which knows what both believe.
 struct Trial {
     random: Random,

@@ -126,3 +126,13 @@ fn asking_changes_nothing() {
     assert_eq!(look(), before);
     manager.verify().unwrap();
 }
+
+#[test]
+fn of_a_claim_for_something_else_the_pool_knows_nothing() {
+    let pool = pool(1);
+    let manager = pool.manager();
+    manager.acquire("a licence", "ann", MINUTE).unwrap();
+    let asked = manager.claim("bob").of(&["a licence"]).submit().unwrap();
+    let Outcome::Waiting(ticket) = asked else { panic!("it is taken") };
+    assert_eq!(pool.expected_wait_of(ticket), ExpectedWait::Unknown);
+}

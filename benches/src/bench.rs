@@ -1,10 +1,18 @@
-//! Benchmarks of ternlease beside its peers: the `ternary-lease` crate, a pool on `tokio::sync::Semaphore`, and lock files.
+//! Benchmarks of ternlease beside its peers: the `ternary-lease` crate, a pool on `tokio::sync::Semaphore`,
+//! lock files, and the `coren` crate.
 //!
 //! Both sides are measured in the same run, in turns, so that whatever else the machine does hits both;
 //! the ratio is taken per turn, and the median of the ratios is what counts. Nothing here asserts a time.
 
 mod allocations;
 mod capi;
+mod cost;
+mod cost_coren;
+mod cost_decide;
+mod cost_kernels;
+mod cost_predict;
+mod cost_probe;
+mod cost_reference;
 mod handover;
 mod host;
 mod host_claim;
@@ -44,7 +52,7 @@ Benchmarks of ternlease beside its peers.
 usage: ternlease-bench [--quick] [FILTER...]
        ternlease-bench instructions [--check | --record]
 
-FILTER       a name, or the beginning of one: lease, pool, host, capi, lease.state, lease.tick.100
+FILTER       a name, or the beginning of one: lease, pool, host, capi, cost, lease.state, lease.tick.100
 --quick      fewer rounds: under a minute instead of a few; less exact
 --help       this text
 
@@ -64,6 +72,7 @@ fn main() -> ExitCode {
         ["__repeat", operation, times] => instructions::repeat(operation, times),
         ["__resident", side, what] => lease_memory::child(side, what),
         ["__host", role, place, line, argument] => host::child(role, place, line, argument),
+        ["__cost", "probe"] => cost_probe::child(),
         ["instructions"] => instructions::run(instructions::Mode::Show),
         ["instructions", "--check"] => instructions::run(instructions::Mode::Check),
         ["instructions", "--record"] => instructions::run(instructions::Mode::Record),
@@ -96,5 +105,6 @@ fn benchmarks(words: &[&str]) -> ExitCode {
     pool_waiters::run(&mut bench);
     host::run(&mut bench);
     capi::run(&mut bench);
+    cost::run(&mut bench);
     bench.finish()
 }

@@ -66,6 +66,11 @@ pub enum Unit {
     Nanoseconds,
     Bytes,
     Allocations,
+    /// By how much something is wrong or too long: 1 is perfect.
+    Factor,
+    Percent,
+    /// Of these, more is better.
+    PerSecond,
 }
 
 /// One line of the report.
@@ -93,8 +98,16 @@ impl Sample {
 
     /// Two figures that need no repetition.
     pub fn once(ours: f64, peer: f64, unit: Unit) -> Sample {
-        let ratio = (ours > 0.0).then(|| peer / ours);
-        Sample { ours, peer: Some(peer), ratio, unit, rounds: 1 }
+        Sample::beside(ours, Some(peer), unit)
+    }
+
+    /// The same, where the peer may have none.
+    pub fn beside(ours: f64, peer: Option<f64>, unit: Unit) -> Sample {
+        let ratio = |peer: f64| match unit {
+            Unit::PerSecond => (peer > 0.0).then(|| ours / peer),
+            _ => (ours > 0.0).then(|| peer / ours),
+        };
+        Sample { ours, peer, ratio: peer.and_then(ratio), unit, rounds: 1 }
     }
 }
 

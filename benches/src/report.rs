@@ -1,5 +1,6 @@
 //! What is asked for, what was measured, and how it is told.
 
+use std::cell::Cell;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -11,11 +12,13 @@ pub struct Bench {
     pub quick: bool,
     filters: Vec<String>,
     lines: Vec<(String, Sample)>,
+    /// Something was said, if only why there is no line.
+    noted: Cell<bool>,
 }
 
 impl Bench {
     pub fn new(quick: bool, filters: Vec<String>) -> Bench {
-        Bench { quick, filters, lines: Vec::new() }
+        Bench { quick, filters, lines: Vec::new(), noted: Cell::new(false) }
     }
 
     /// Is this benchmark asked for?
@@ -47,6 +50,7 @@ impl Bench {
     /// Prints something that compares nothing with a peer.
     pub fn note(&self, name: &str, text: &str) {
         println!("note  {name:<38} {text}");
+        self.noted.set(true);
     }
 
     /// What ours came to in a line printed before.
@@ -56,7 +60,7 @@ impl Bench {
 
     /// Writes the file and ends.
     pub fn finish(self) -> ExitCode {
-        if self.lines.is_empty() {
+        if self.lines.is_empty() && !self.noted.get() {
             eprintln!("no benchmark has such a name");
             return ExitCode::from(2);
         }
@@ -108,6 +112,9 @@ fn unit_name(unit: Unit) -> &'static str {
         Unit::Nanoseconds => "ns",
         Unit::Bytes => "bytes",
         Unit::Allocations => "allocations",
+        Unit::Factor => "factor",
+        Unit::Percent => "percent",
+        Unit::PerSecond => "per second",
     }
 }
 
@@ -121,11 +128,14 @@ pub fn figure(value: f64, unit: Unit) -> String {
         Unit::Nanoseconds => scaled(&[(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")]),
         Unit::Bytes => scaled(&[(1.0, "B"), (1e3, "kB"), (1e6, "MB")]),
         Unit::Allocations => significant(value),
+        Unit::Factor => format!("x{}", significant(value)),
+        Unit::Percent => format!("{}%", significant(value)),
+        Unit::PerSecond => scaled(&[(1.0, "/s"), (1e3, "k/s"), (1e6, "M/s"), (1e9, "G/s")]),
     }
 }
 
 /// Three digits that mean something.
-fn significant(value: f64) -> String {
+pub fn significant(value: f64) -> String {
     match value {
         0.0 => "0".into(),
         v if v < 10.0 => format!("{v:.2}"),

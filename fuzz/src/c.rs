@@ -1,22 +1,32 @@
 //! Every name of the header, wherever the library has it.
 
+pub use ternlease::ffi::advice::*;
 pub use ternlease::ffi::claim::*;
+pub use ternlease::ffi::cost::*;
 pub use ternlease::ffi::counters::*;
 pub use ternlease::ffi::deadlock::*;
 pub use ternlease::ffi::device::*;
 pub use ternlease::ffi::error::*;
+pub use ternlease::ffi::estimate::*;
 pub use ternlease::ffi::event::*;
 pub use ternlease::ffi::gpu_claim::*;
 pub use ternlease::ffi::gpu_lease::*;
 pub use ternlease::ffi::host::*;
 pub use ternlease::ffi::info::*;
 pub use ternlease::ffi::lease::*;
+pub use ternlease::ffi::machine::*;
+pub use ternlease::ffi::machine_info::*;
 pub use ternlease::ffi::manager::*;
 pub use ternlease::ffi::pool::*;
+pub use ternlease::ffi::rate::*;
 pub use ternlease::ffi::reason::*;
 pub use ternlease::ffi::resource::*;
+pub use ternlease::ffi::route::*;
+pub use ternlease::ffi::speed::*;
 pub use ternlease::ffi::status::tern_status_t::*;
 pub use ternlease::ffi::status::*;
+pub use ternlease::ffi::task::*;
 pub use ternlease::ffi::ticket::*;
+pub use ternlease::ffi::verdict::*;
 pub use ternlease::ffi::version::*;
 pub use ternlease::ffi::watch::*;

@@ -7,7 +7,7 @@ use crate::c::*;
 use crate::input::{Input, Text};
 use crate::manager::{Manager, UNKNOWN};
 use crate::memory::{Details, Out, Structs};
-use crate::world::{Answer, Pool, Reader, Target, World};
+use crate::world::{Answer, Machine, Pool, Reader, Target, World};
 
 pub struct Call<'w, 'i> {
     pub world: &'w mut World,
@@ -24,6 +24,7 @@ pub struct Call<'w, 'i> {
     reader: Option<usize>,
     answer: Option<usize>,
     pool: Option<usize>,
+    machine: Option<usize>,
 }
 
 impl<'w, 'i> Call<'w, 'i> {
@@ -41,6 +42,7 @@ impl<'w, 'i> Call<'w, 'i> {
             reader: None,
             answer: None,
             pool: None,
+            machine: None,
         }
     }
 
@@ -95,6 +97,31 @@ impl<'w, 'i> Call<'w, 'i> {
                 self.world.managers.open.iter().position(|manager| manager.pointer == pool);
         }
         target.pointer.cast()
+    }
+
+    /// What is called a machine in this call. There is always one to be had.
+    pub fn on_machine(&mut self) -> *mut tern_machine_t {
+        if self.world.machines.open.is_empty() {
+            self.world.machines.open.push(Machine(crate::calls::read_machine()));
+        }
+        let others = self.world.managers_and_junk();
+        let target = Target::draw(&mut self.input, &self.world.machines, &others);
+        self.expected = target.expected;
+        self.machine = target.open;
+        target.pointer.cast()
+    }
+
+    /// As [`Self::on_machine`] and [`Self::on_pool`]; if both are bad, the machine is what is complained of.
+    pub fn on_machine_and_pool(&mut self) -> (*mut tern_machine_t, *mut tern_pool_t) {
+        let machine = self.on_machine();
+        let expected = self.expected;
+        let pool = self.on_pool();
+        self.expected = expected.or(self.expected);
+        (machine, pool)
+    }
+
+    pub fn machine_place(&self) -> Option<usize> {
+        self.machine
     }
 
     pub fn pool(&self) -> Option<&Pool> {

@@ -76,6 +76,15 @@ impl Handle for Pool {
     }
 }
 
+/// A machine that nobody has measured.
+pub struct Machine(pub *mut tern_machine_t);
+
+impl Handle for Machine {
+    fn pointer(&self) -> *mut c_void {
+        self.0.cast()
+    }
+}
+
 impl Handle for Manager {
     fn pointer(&self) -> *mut c_void {
         self.pointer.cast()
@@ -142,6 +151,7 @@ pub struct World {
     pub readers: Shelf<Reader>,
     pub answers: Shelf<Answer>,
     pub pools: Shelf<Pool>,
+    pub machines: Shelf<Machine>,
     /// Memory that is not a handle.
     junk: Box<[u64; 32]>,
 }
@@ -154,6 +164,7 @@ impl World {
             readers: Shelf::new(),
             answers: Shelf::new(),
             pools: Shelf::new(),
+            machines: Shelf::new(),
             junk: Box::new([u64::MAX; 32]),
         };
         // Nothing happens without one.
@@ -166,11 +177,12 @@ impl World {
         let readers = self.readers.open.iter().map(Handle::pointer);
         let answers = self.answers.open.iter().map(Handle::pointer);
         let pools = self.pools.open.iter().map(Handle::pointer);
+        let machines = self.machines.open.iter().map(Handle::pointer);
         let junk = ptr::from_mut(&mut *self.junk).cast();
-        readers.chain(answers).chain(pools).chain([junk]).collect()
+        readers.chain(answers).chain(pools).chain(machines).chain([junk]).collect()
     }
 
-    /// Pointers that are neither a reader nor an answer about deadlocks nor a pool.
+    /// Pointers that are neither a reader nor an answer about deadlocks nor a pool nor a machine.
     pub fn managers_and_junk(&mut self) -> Vec<*mut c_void> {
         let managers = self.managers.open.iter().map(Handle::pointer);
         let closed = self.managers.closed.iter().copied();
@@ -212,6 +224,13 @@ impl World {
         unsafe { tern_deadlocks_close(answer.pointer) };
     }
 
+    pub fn close_machine(&mut self, place: usize) {
+        let machine = self.machines.open.remove(place);
+        self.machines.closed.push(machine.pointer());
+        // SAFETY: as above.
+        unsafe { tern_machine_close(machine.0) };
+    }
+
     /// Is the table of this manager there?
     pub fn is_open(&self, manager: *mut tern_manager_t) -> bool {
         self.managers.open.iter().any(|open| open.pointer == manager)
@@ -235,6 +254,9 @@ impl World {
         while !self.answers.open.is_empty() {
             self.close_answer(0);
         }
+        while !self.machines.open.is_empty() {
+            self.close_machine(0);
+        }
         let none = ptr::null_mut();
         // SAFETY: of each kind fewer than 256 handles were closed in this run, so that their memory is still there.
         unsafe {
@@ -253,6 +275,10 @@ impl World {
                 let mut count = 0;
                 let status = tern_pool_capacity(closed.cast(), &mut count, none);
                 assert_eq!((status, count), (TERN_ERR_CLOSED, 0));
+            }
+            for &closed in &self.machines.closed {
+                let status = tern_machine_set_route(closed.cast(), ptr::null(), none);
+                assert_eq!(status, TERN_ERR_CLOSED);
             }
         }
     }
@@ -277,6 +303,7 @@ pub fn fill_closed() {
             tern_deadlocks_close(answer);
             tern_pool_on(manager.pointer, ptr::null(), &mut pool, none);
             tern_pool_close(pool);
+            tern_machine_close(crate::calls::read_machine());
         }
         manager.close();
     }

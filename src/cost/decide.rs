@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::rates::Source;
 use super::time::{Estimate, NEVER, nanoseconds, narrow, scaled};
-use super::verdict::{Answer, Obstacle, Verdict, difference};
+use super::verdict::{Answer, Obstacle, Verdict, difference, finite};
 use super::{FnCost, MachCap, Task};
 
 /// A ttl is at most so many times the base, and at least this part of it, in thousandths.
@@ -146,14 +146,28 @@ impl MachCap {
     /// What a cached result saves each time it is fetched instead of computed, in seconds; negative if it costs some. The same sign
     /// as [`Verdict::score`], which counts the query and the disk as well. Infinite if it is the only way, or none.
     pub fn cache_value(&self, task: impl Into<Task>) -> f64 {
-        let task = task.into();
+        match self.saved(task.into()) {
+            Err(infinite) => f64::INFINITY.copysign(f64::from(infinite)),
+            Ok(nanoseconds) => nanoseconds as f64 / 1e9,
+        }
+    }
+
+    /// As [`Self::cache_value`], in whole nanoseconds. `i64::MAX` and `i64::MIN` stand for what is infinite, and for nothing else.
+    pub fn cache_value_ns(&self, task: impl Into<Task>) -> i64 {
+        match self.saved(task.into()) {
+            Err(1..) => i64::MAX,
+            Err(_) => i64::MIN,
+            Ok(nanoseconds) => finite(nanoseconds),
+        }
+    }
+
+    /// What fetching saves; if that is infinite, on which side.
+    fn saved(&self, task: Task) -> Result<i128, i8> {
         match (self.compute_time(task).mid, self.fetch_time(task.cost.result_bytes)) {
-            (_, None) => f64::NEG_INFINITY,
-            (NEVER, Some(_)) => f64::INFINITY,
-            (compute, Some(fetch)) if fetch.mid != NEVER => {
-                difference(compute, fetch.mid) as f64 / 1e9
-            }
-            _ => f64::NEG_INFINITY,
+            (_, None) => Err(-1),
+            (NEVER, Some(_)) => Err(1),
+            (compute, Some(fetch)) if fetch.mid != NEVER => Ok(difference(compute, fetch.mid)),
+            _ => Err(-1),
         }
     }
 
@@ -211,5 +225,36 @@ fn pressure(total: u64, left: u64) -> f64 {
     match total {
         0 => 0.5,
         total => 1.0 - left.min(total) as f64 / total as f64,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cost::{ReadOptions, Route};
+
+    #[test]
+    fn whole_nanoseconds_tell_the_same_as_seconds() {
+        let options = ReadOptions::new().without_benchmarks().without_network();
+        let mut machine = MachCap::read_with("/", options).unwrap();
+        machine.disk_free = None;
+        let (small, endless) = (FnCost::copy(1000), FnCost::new(u64::MAX, 0, 0, 0));
+        let both =
+            |machine: &MachCap, cost| (machine.cache_value(cost), machine.cache_value_ns(cost));
+        assert_eq!(both(&machine, small), (f64::NEG_INFINITY, i64::MIN));
+        assert_eq!(machine.verdict(small).score_ns(), Some(i64::MIN));
+        assert_eq!(machine.verdict(endless).score_ns(), None, "neither can be done");
+
+        machine.route = Some(Route::new(1_000_000, 1_000_000));
+        assert_eq!(both(&machine, endless), (f64::INFINITY, i64::MAX));
+        assert_eq!(machine.verdict(endless).score_ns(), Some(i64::MAX));
+        let (seconds, nanoseconds) = both(&machine, small);
+        assert_eq!(seconds, nanoseconds as f64 / 1e9);
+        assert!(seconds < 0.0, "fetching takes longer");
+
+        // What is longer than can be said is not taken for infinite.
+        machine.route = Some(Route::new(u64::MAX / 4, 1));
+        assert_eq!(machine.cache_value_ns(small), i64::MIN + 1);
+        assert_eq!(machine.verdict(small).score_ns(), Some(i64::MIN + 1));
     }
 }

@@ -113,6 +113,9 @@ enum Keep {
     Ignore,
 }
 
+/// Nothing gets better by measuring longer, and a time without end would be one.
+const LONGEST_BUDGET: Duration = Duration::from_secs(60);
+
 /// Rates of a processor do not change, but kernels, firmware and neighbours do.
 const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
 
@@ -141,14 +144,16 @@ impl<'a> ReadOptions<'a> {
         ReadOptions { network: false, ..self }
     }
 
-    /// Measures the disk, too, for at most so long: writes a file without a name and reads it again, past the cache of the system. 32 MiB at most.
+    /// Measures the disk, too, for at most so long: writes a file without a name and reads it again, past the cache of the system. 32 MiB and a
+    /// minute at most.
     pub fn with_disk(self, budget: Duration) -> Self {
-        ReadOptions { disk: Some(budget), ..self }
+        ReadOptions { disk: Some(budget.min(LONGEST_BUDGET)), ..self }
     }
 
     /// Measures the processor and the memory for at most so long. In less than 300 ms figures are rougher, and in very little time they are estimates.
+    /// A minute at most.
     pub fn budget(self, budget: Duration) -> Self {
-        ReadOptions { budget, ..self }
+        ReadOptions { budget: budget.min(LONGEST_BUDGET), ..self }
     }
 
     /// Keeps what is measured in the user's cache directory, for this processor, kernel and limits, so that next time nothing needs to be measured.
@@ -247,16 +252,20 @@ impl MachCap {
             return Err(unusable(io::Error::from(io::ErrorKind::NotADirectory)));
         }
         let roots = Roots::default();
-        let processor = roots.processor();
-        let memory = roots.memory();
         let space = system::space(store).ok();
         let disk = match options.disk {
             None => DiskRates::ESTIMATED,
             Some(budget) => measure_disk(store, budget).map_err(unusable)?,
         };
+        // The disk has a time of its own.
+        let begun = Instant::now();
+        let processor = roots.processor();
+        let memory = roots.memory();
         let network = if options.network { roots.network() } else { Network::None };
         let limits = probe::Limits {
-            budget: options.budget,
+            begun,
+            // The last slice of a step may take a moment longer.
+            budget: options.budget * 98 / 100,
             threads: processor.cores_usable,
             memory: memory.available / 8,
             cache: processor.cache,
@@ -369,4 +378,17 @@ fn measure_disk(store: &Path, budget: Duration) -> io::Result<DiskRates> {
         source: super::rates::Source::Rough,
     };
     Ok(DiskRates { write: measured(write), read: measured(read) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_without_end_ends() {
+        let options = ReadOptions::new().budget(Duration::MAX).with_disk(Duration::MAX);
+        assert_eq!((options.budget, options.disk), (LONGEST_BUDGET, Some(LONGEST_BUDGET)));
+        // What is made of it does not overflow.
+        let _ = Instant::now() + options.budget * 100;
+    }
 }

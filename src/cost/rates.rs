@@ -103,6 +103,8 @@ pub struct Rates {
     pub compare: Rate,
     /// Bytes that a sort moves, as counted there, one thread.
     pub shift: Rate,
+    /// Bytes that a plain loop looks at, one thread.
+    pub bytes: Rate,
 }
 
 /// Which part of a machine a task keeps waiting for.
@@ -141,7 +143,7 @@ const REACHED: u128 = 800;
 
 impl Rates {
     /// All of them, with their names, in an order that stays.
-    pub(super) fn named_mut(&mut self) -> [(&'static str, &mut Rate); 14] {
+    pub(super) fn named_mut(&mut self) -> [(&'static str, &mut Rate); 15] {
         [
             ("flop64", &mut self.flop64),
             ("flop64_all", &mut self.flop64_all),
@@ -157,11 +159,12 @@ impl Rates {
             ("hash", &mut self.hash),
             ("compare", &mut self.compare),
             ("shift", &mut self.shift),
+            ("bytes", &mut self.bytes),
         ]
     }
 
     /// All of them, with their names.
-    pub fn named(&self) -> [(&'static str, Rate); 14] {
+    pub fn named(&self) -> [(&'static str, Rate); 15] {
         let mut copy = *self;
         copy.named_mut().map(|(name, rate)| (name, *rate))
     }
@@ -190,6 +193,7 @@ impl Rates {
             Kind::Parse => (None, own(self.parse.times(2))),
             Kind::Sort => (own(self.compare), own(self.shift)),
             Kind::Hash => (None, own(self.hash)),
+            Kind::Bytes => (None, own(self.bytes)),
         }
     }
 

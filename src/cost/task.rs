@@ -14,7 +14,7 @@ pub enum Kind {
     Dense64,
     /// The same with 4-byte ones.
     Dense32,
-    /// Reading memory from end to end: `scan`.
+    /// Reading memory from end to end, as fast as it comes: `scan` by a good library, sums, searches.
     Stream,
     /// Copying memory: `copy`.
     Copy,
@@ -26,11 +26,13 @@ pub enum Kind {
     Sort,
     /// SHA-256: `hash`. For other functions, teach a [`Learned`].
     Hash,
+    /// Looking at each byte by a plain loop: `scan` as most programs do it.
+    Bytes,
 }
 
 impl Kind {
     /// All there are, in the order of their numbers in C.
-    pub const ALL: [Kind; 9] = [
+    pub const ALL: [Kind; 10] = [
         Kind::Roofline,
         Kind::Dense64,
         Kind::Dense32,
@@ -40,6 +42,7 @@ impl Kind {
         Kind::Parse,
         Kind::Sort,
         Kind::Hash,
+        Kind::Bytes,
     ];
 
     /// The name in small letters.
@@ -54,6 +57,7 @@ impl Kind {
             Kind::Parse => "parse",
             Kind::Sort => "sort",
             Kind::Hash => "hash",
+            Kind::Bytes => "bytes",
         }
     }
 }
@@ -106,7 +110,7 @@ impl Task {
     pub const fn input_bytes(&self) -> u64 {
         match (self.input, self.kind) {
             (Some(bytes), _) => bytes,
-            (None, Kind::Stream | Kind::Copy | Kind::Hash) => self.cost.mem_bytes,
+            (None, Kind::Stream | Kind::Copy | Kind::Hash | Kind::Bytes) => self.cost.mem_bytes,
             (None, _) => self.cost.peak_mem,
         }
     }

@@ -95,6 +95,16 @@ impl Verdict {
         }
     }
 
+    /// As [`Self::score`], in whole nanoseconds. `i64::MAX` and `i64::MIN` stand for what is infinite, and for nothing else.
+    pub fn score_ns(&self) -> Option<i64> {
+        match (self.t_compute, self.t_fetch) {
+            (Err(_), Err(_)) => None,
+            (Err(_), Ok(_)) => Some(i64::MAX),
+            (Ok(_), Err(_)) => Some(i64::MIN),
+            (Ok(compute), Ok(fetch)) => Some(finite(difference(compute.mid, fetch.mid))),
+        }
+    }
+
     /// Can it be computed here?
     pub fn can_compute(&self) -> bool {
         self.t_compute.is_ok()
@@ -167,6 +177,11 @@ impl fmt::Display for Verdict {
             _ => Ok(()),
         }
     }
+}
+
+/// What is too long to be said is as long as can be said, and still finite.
+pub(super) fn finite(nanoseconds: i128) -> i64 {
+    nanoseconds.clamp(i128::from(i64::MIN + 1), i128::from(i64::MAX - 1)) as i64
 }
 
 /// Of two lengths of time.

@@ -60,6 +60,40 @@ pub(super) unsafe fn with<T: Object, R: Answer>(
     }
 }
 
+/// Does something with the objects behind two handles. A panic may have come from either: both are poisoned.
+///
+/// # Safety
+/// The caller's contract.
+pub(super) unsafe fn with_both<A: Object, B: Object, R: Answer>(
+    one: *const A::Opaque,
+    other: *const B::Opaque,
+    err: *mut tern_error_t,
+    work: impl FnOnce(&A, &B) -> Result<R, Failure>,
+) -> R {
+    // SAFETY: as required.
+    if !unsafe { error::is_usable(err) } {
+        return R::failed(TERN_ERR_BAD_STRUCT);
+    }
+    let done = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: as required.
+        let (one, other) = unsafe { (Handle::<A>::object(one)?, Handle::<B>::object(other)?) };
+        work(one, other)
+    }));
+    match done {
+        Ok(Ok(answer)) => answer,
+        // SAFETY: as required, and `err` is usable.
+        Ok(Err(failure)) => unsafe { fail(err, &failure) },
+        Err(payload) => {
+            // SAFETY: as required.
+            let _ = catch_unwind(AssertUnwindSafe(|| unsafe { Handle::<A>::poison(one) }));
+            // SAFETY: as required.
+            let _ = catch_unwind(AssertUnwindSafe(|| unsafe { Handle::<B>::poison(other) }));
+            // SAFETY: as required, and `err` is usable.
+            unsafe { panicked(err, payload) }
+        }
+    }
+}
+
 /// Does something without a handle.
 ///
 /// # Safety
@@ -113,4 +147,57 @@ unsafe fn panicked<R: Answer>(err: *mut tern_error_t, payload: Box<dyn std::any:
     );
     // SAFETY: as required.
     unsafe { fail(err, &failure) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ffi::handle::Closed;
+
+    /// Something of no use, of two kinds.
+    struct Thing<const KIND: u32>;
+
+    impl Object for Thing<1> {
+        type Opaque = u8;
+        const KIND: u32 = 1;
+        fn closed() -> &'static Closed<Self> {
+            static CLOSED: Closed<Thing<1>> = Closed::new();
+            &CLOSED
+        }
+        fn abandon(&self) {}
+        fn finish(&self) {}
+    }
+
+    impl Object for Thing<2> {
+        type Opaque = u16;
+        const KIND: u32 = 2;
+        fn closed() -> &'static Closed<Self> {
+            static CLOSED: Closed<Thing<2>> = Closed::new();
+            &CLOSED
+        }
+        fn abandon(&self) {}
+        fn finish(&self) {}
+    }
+
+    #[test]
+    fn a_panic_with_two_handles_poisons_both() {
+        let (one, other) = (Handle::open(Thing::<1>), Handle::open(Thing::<2>));
+        let call = |work: fn() -> tern_status_t| {
+            // SAFETY: both are open, and NULL is allowed.
+            unsafe {
+                with_both(one, other, std::ptr::null_mut(), |_: &Thing<1>, _: &Thing<2>| Ok(work()))
+            }
+        };
+        assert_eq!(call(|| TERN_OK), TERN_OK);
+        assert_eq!(call(|| panic!("on purpose")), TERN_ERR_PANIC);
+        assert_eq!(call(|| TERN_OK), TERN_ERR_POISONED);
+        // SAFETY: as above.
+        unsafe {
+            let alone = |_: &Thing<2>| Ok(TERN_OK);
+            assert_eq!(with(other, std::ptr::null_mut(), alone), TERN_ERR_POISONED);
+            close::<Thing<1>>(one);
+            close::<Thing<2>>(other);
+        }
+        assert_eq!(call(|| TERN_OK), TERN_ERR_CLOSED);
+    }
 }

@@ -173,7 +173,7 @@ pub struct tern_process_t {
 // SAFETY: integers only; 8 + 4 times 4 + 512 bytes have no padding.
 unsafe impl Plain for tern_process_t {}
 
-fn flag(is: bool, flag: u32) -> u32 {
+pub(super) fn flag(is: bool, flag: u32) -> u32 {
     if is { flag } else { 0 }
 }
 
@@ -239,7 +239,7 @@ fn process(process: &Process) -> tern_process_t {
     }
 }
 
-fn beyond() -> Failure {
+pub(super) fn beyond() -> Failure {
     Failure::argument(TERN_ERR_BAD_VALUE, "place", "is beyond the last device")
 }
 

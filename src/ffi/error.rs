@@ -11,11 +11,13 @@
 
 use std::ffi::c_char;
 use std::fmt::{self, Write};
+use std::io::ErrorKind;
 use std::mem::offset_of;
 
 use super::sized::{self, Plain};
 use super::status::{status_of, tern_status_t};
 use crate::PoolError;
+use crate::cost::ReadError;
 use crate::manager::OpenError;
 use crate::table::{Error, Reason};
 
@@ -56,6 +58,7 @@ enum Text {
     Error(Error),
     Open(OpenError),
     Pool(Box<PoolError>),
+    Read(Box<ReadError>),
 }
 
 impl Failure {
@@ -113,6 +116,20 @@ impl From<PoolError> for Failure {
     }
 }
 
+impl From<ReadError> for Failure {
+    fn from(error: ReadError) -> Self {
+        let (ReadError::Store { cause, .. } | ReadError::Cache { cause, .. }) = &error;
+        let (status, os_errno) = match (cause.raw_os_error(), cause.kind()) {
+            (Some(number), _) => (tern_status_t::TERN_ERR_SYSTEM, number),
+            (None, ErrorKind::NotADirectory) => (tern_status_t::TERN_ERR_SYSTEM, libc::ENOTDIR),
+            (None, ErrorKind::Unsupported) => (tern_status_t::TERN_ERR_UNSUPPORTED, 0),
+            // There is no place to keep anything.
+            (None, _) => (tern_status_t::TERN_ERR_BAD_VALUE, 0),
+        };
+        Failure { status, reason: None, os_errno, text: Text::Read(Box::new(error)) }
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.text {
@@ -121,6 +138,7 @@ impl fmt::Display for Failure {
             Text::Error(error) => error.fmt(f),
             Text::Open(error) => error.fmt(f),
             Text::Pool(error) => error.fmt(f),
+            Text::Read(error) => error.fmt(f),
         }
     }
 }

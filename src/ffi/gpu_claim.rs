@@ -91,7 +91,7 @@ fn wrong(argument: &'static str, problem: &'static str) -> Failure {
 ///
 /// # Safety
 /// The caller's contract.
-unsafe fn with_claim<R>(
+pub(super) unsafe fn with_claim<R>(
     pool: &GpuPool,
     claim: *const tern_gpu_claim_t,
     work: impl FnOnce(GpuClaim<'_>, &tern_gpu_claim_t) -> Result<R, Failure>,

@@ -7,7 +7,8 @@
 //! * `tern_<type>_<verb>(self, inputs…, outputs…, tern_error_t *err)`. `const` means shared.
 //! * Handles ([`handle`]) are pointers, leases and tickets are numbers. A handle that is NULL, of another kind, closed, poisoned or
 //!   from before a fork is a status.
-//! * Every function goes through [`boundary`], the only place that catches panics. A panic poisons the handle.
+//! * Every function goes through [`boundary`], the only place that catches panics. A panic poisons the handle. (Those that only calculate
+//!   or name things have nothing to catch.)
 //! * Every pointer is checked for NULL. Outputs are written on success only; `err` whenever the status is not `TERN_OK`.
 //! * Text ([`text`]) comes in as pointer and length and is not kept; it goes out into the caller's buffer.
 //! * Structs ([`sized`]) begin with their size: shorter ones count as filled up with zeros, longer ones are accepted if the rest is zero.
@@ -33,23 +34,33 @@ mod handle;
 mod sized;
 mod text;
 
+pub mod advice;
 pub mod claim;
+pub mod cost;
 pub mod counters;
 pub mod deadlock;
 pub mod device;
 pub mod error;
+pub mod estimate;
 pub mod event;
 pub mod gpu_claim;
 pub mod gpu_lease;
 pub mod host;
 pub mod info;
 pub mod lease;
+pub mod machine;
+pub mod machine_info;
 pub mod manager;
 pub mod pool;
+pub mod rate;
 pub mod reason;
 pub mod resource;
+pub mod route;
+pub mod speed;
 pub mod status;
+pub mod task;
 pub mod ticket;
+pub mod verdict;
 pub mod version;
 pub mod watch;
 

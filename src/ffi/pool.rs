@@ -139,7 +139,7 @@ fn or(given: u32, usual: u32) -> u32 {
 }
 
 /// A length of real time as C gives it.
-fn time(micros: u64, usual: Duration) -> Result<Duration, Failure> {
+pub(super) fn time(micros: u64, usual: Duration) -> Result<Duration, Failure> {
     match length(micros) {
         0 => Ok(usual),
         micros @ ..=FOREVER => Ok(Duration::from_micros(micros)),

@@ -304,6 +304,8 @@ pub struct Ticket {
     pub(crate) priorities: Cell32,
     /// Whoever waited knows what became of it.
     pub(crate) collected: Cell32,
+    /// Tells whether what it asks for is what was asked for.
+    pub(crate) ask_mark: Cell32,
 }
 
 /// All tickets with the same candidates, in order.

@@ -26,6 +26,9 @@ pub(super) struct Grant {
     pub age: u64,
 }
 
+/// Of a table that processes share: how much later than the time of a command somebody else may have looked at the clock before it. A minute.
+const CLOCKS_APART: Time = 60_000_000;
+
 pub(super) fn holder_links<M: Memory>(table: &Table<M>, index: u32) -> Links<'_> {
     let record = table.lease_record(index);
     Links { next: &record.next, prev: &record.prev }
@@ -54,7 +57,10 @@ impl<M: Memory> Table<M> {
         let record = self.lease_record(index);
         let mut word = Word(record.slot.word.get());
         if word.held() && word.over() {
-            // Somebody's clock has shown its end already: so late it is.
+            // Somebody's clock has shown its end already: so late it is, unless that is later than any clock can be.
+            if !self.check_shared(|| word.time() <= self.now().saturating_add(CLOCKS_APART)) {
+                return Err(Error::Corrupt);
+            }
             self.enter(word.time())?;
             word = Word(record.slot.word.get());
         }

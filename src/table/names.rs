@@ -103,7 +103,10 @@ impl<M: Memory> Table<M> {
         let same_bucket = std::ptr::eq(self.bucket(hash), self.bucket(key.hash));
         same_bucket
             && match hash == key.hash {
-                true => Key::new(&self.name_text(index)).hash == hash,
+                true => {
+                    let text = self.name_text(index);
+                    text.as_bytes() != key.text && Key::new(&text).hash == hash
+                }
                 false => !self.is_named(record, key),
             }
     }

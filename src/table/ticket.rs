@@ -75,6 +75,16 @@ pub(crate) fn wait_end<M: Memory>(memory: &M, id: TicketId) -> Option<Time> {
     (record.id.get() == id.0).then(|| record.wait_end.get())
 }
 
+/// Differs for tickets that differ in one byte of what they ask for.
+fn ask_mark(record: &Ticket) -> u32 {
+    let how = record.flags.get() & (flag::EXCLUSIVE | flag::SHARED);
+    !(record.count.get()
+        ^ record.slots.get().rotate_left(8)
+        ^ record.memory.get().rotate_left(16)
+        ^ record.line.get().rotate_left(24)
+        ^ how.rotate_left(4))
+}
+
 impl<M: Memory> Table<M> {
     #[inline(always)]
     pub(super) fn ticket_index(&self, id: u64) -> u32 {
@@ -152,6 +162,7 @@ impl<M: Memory> Table<M> {
         self.set(&record.slots, grant.demand.slots);
         self.set(&record.memory, grant.demand.memory);
         self.set(&record.flags, flags);
+        self.set(&record.ask_mark, ask_mark(record));
         self.set_priorities(index, grant.priority, new.effective);
         let id = number << self.id_bits | index as u64;
         self.set(&record.id, id);
@@ -241,6 +252,12 @@ impl<M: Memory> Table<M> {
         }
         self.set(&decided.tail, index);
         self.add(&decided.len, 1);
+    }
+
+    /// Does a ticket that is about to be granted ask for what its claim asked for? With one byte less it would fit beside whoever has it all.
+    pub(super) fn is_as_asked(&self, index: u32) -> bool {
+        let record = self.ticket_record(index);
+        record.ask_mark.get() == ask_mark(record)
     }
 
     /// Turns a ticket into a lease. There is room, and enough of its candidates fit.

@@ -5,9 +5,9 @@
 #include "world.h"
 
 /* What a call needs first; SHARED is a manager too, of a table that processes share. */
-enum need { NO_HANDLE, MANAGER, EVENTS, DEADLOCKS, POOL, SHARED };
+enum need { NO_HANDLE, MANAGER, EVENTS, DEADLOCKS, POOL, MACHINE, SHARED };
 
-enum { POINTERS = 7 };
+enum { POINTERS = 9 };
 
 /* A pointer argument: where it is in a world, and whether NULL is allowed there. */
 struct pointer {
@@ -111,6 +111,32 @@ CALL(gpu_lease_devices, (w->pool, w->gpu_lease, w->places, w->capacity, w->neede
 CALL(gpu_lease_env, (w->pool, w->gpu_lease, 0, w->text, w->capacity ? sizeof w->outputs.text : 0, w->needed, w->err))
 CALL(gpu_lease_release, (w->pool, w->gpu_lease, w->err))
 CALL(gpu_lease_keep_alive, (w->pool, w->gpu_lease, w->err))
+CALL(pool_device_speed, (w->pool, 0, w->speed, w->err))
+CALL(pool_expected_wait, (w->pool, w->gpu_claim_in, w->wait, w->number, w->err))
+CALL(pool_expected_wait_of, (w->pool, 1, w->wait, w->number, w->err))
+CALL(learned_record, (w->runs, w->permille, 1000, 2000, w->err))
+CALL(machine_read, (w->store, w->store_len, w->machine_options_in, w->machine_out, w->err))
+CALL(machine_info, (w->machine, w->machine_info, w->err))
+CALL(machine_json, (w->machine, w->text, w->capacity ? sizeof w->outputs.text : 0, w->needed, w->err))
+CALL(machine_set_gpu_start, (w->machine, 1, 2, 3, w->err))
+CALL(machine_rate, (w->machine, TERN_RATE_COPY, w->rate, w->err))
+CALL(machine_route, (w->machine, w->route_out, w->err))
+CALL(machine_set_route, (w->machine, w->route_in, w->err))
+CALL(machine_record_fetch, (w->machine, 1000, 5000000, w->err))
+CALL(machine_compute_time, (w->machine, w->task_in, w->time, w->err))
+CALL(machine_untaught_time, (w->machine, w->task_in, w->number, w->err))
+CALL(machine_fetch_time, (w->machine, 1000, w->time, w->err))
+CALL(machine_store_time, (w->machine, 1000, w->time, w->err))
+CALL_TRIT(machine_can_store, (w->machine, 1000, w->err))
+CALL(machine_suggest_ttl, (w->machine, w->task_in, TERN_SECOND, w->number, w->err))
+CALL(machine_etl_buffer, (w->machine, 100, w->number, w->err))
+CALL(machine_normalize, (w->machine, 1000, 10, 1, w->cost, w->err))
+CALL(machine_cache_value, (w->machine, w->task_in, w->value, w->err))
+CALL(machine_verdict, (w->machine, w->task_in, w->verdict, w->err))
+CALL(machine_verdict_json, (w->machine, w->task_in, w->text, w->capacity ? sizeof w->outputs.text : 0, w->needed, w->err))
+CALL(machine_advise, (w->machine, w->task_in, w->pool, w->gpu_claim_in, w->advice, w->err))
+CALL(machine_advise_json, (w->machine, w->task_in, w->pool, w->gpu_claim_in, w->text,
+                           w->capacity ? sizeof w->outputs.text : 0, w->needed, w->err))
 
 #undef CALL
 #undef CALL_TRIT
@@ -121,6 +147,7 @@ CALL(gpu_lease_keep_alive, (w->pool, w->gpu_lease, w->err))
 #define M MUST(manager)
 #define P MUST(pool)
 #define S MUST(shared)
+#define B MUST(machine)
 #define CLAIM MUST(claim_in), MUST(claim.holder), MUST(claim.resources), MUST(texts[1].data)
 #define GPU_CLAIM MUST(gpu_claim_in), MUST(gpu_claim.holder), MUST(gpu_claim.devices), MUST(device_names[1].data)
 
@@ -193,6 +220,31 @@ static const struct call calls[] = {
     C(gpu_lease_release, POOL, TERN_OK, P),
     /* Not with a clock that counts ticks. */
     C(gpu_lease_keep_alive, POOL, TERN_ERR_BAD_VALUE, P),
+    C(pool_device_speed, POOL, TERN_OK, P, MUST(speed)),
+    C(pool_expected_wait, POOL, TERN_OK, P, GPU_CLAIM, MUST(wait), MAY(number)),
+    C(pool_expected_wait_of, POOL, TERN_ERR_UNKNOWN_TICKET, P, MUST(wait)),
+    C(learned_record, NO_HANDLE, TERN_OK, MUST(runs), MUST(permille)),
+    C(machine_read, NO_HANDLE, TERN_OK, MUST(store), MAY(machine_options_in), MUST(machine_options.cache_file), MUST(machine_out)),
+    C(machine_info, MACHINE, TERN_OK, B, MUST(machine_info)),
+    C(machine_json, MACHINE, TERN_OK, B, MUST(text), MAY(needed)),
+    C(machine_set_gpu_start, MACHINE, TERN_OK, B),
+    C(machine_rate, MACHINE, TERN_OK, B, MUST(rate)),
+    C(machine_route, MACHINE, TERN_OK, B, MUST(route_out)),
+    C(machine_set_route, MACHINE, TERN_OK, B, MAY(route_in)),
+    C(machine_record_fetch, MACHINE, TERN_OK, B),
+    C(machine_compute_time, MACHINE, TERN_OK, B, MUST(task_in), MUST(time)),
+    C(machine_untaught_time, MACHINE, TERN_OK, B, MUST(task_in), MUST(number)),
+    C(machine_fetch_time, MACHINE, TERN_OK, B, MUST(time)),
+    C(machine_store_time, MACHINE, TERN_OK, B, MUST(time)),
+    C(machine_can_store, MACHINE, TERN_OK, B),
+    C(machine_suggest_ttl, MACHINE, TERN_OK, B, MUST(task_in), MUST(number)),
+    C(machine_etl_buffer, MACHINE, TERN_OK, B, MUST(number)),
+    C(machine_normalize, MACHINE, TERN_OK, B, MUST(cost)),
+    C(machine_cache_value, MACHINE, TERN_OK, B, MUST(task_in), MUST(value)),
+    C(machine_verdict, MACHINE, TERN_OK, B, MUST(task_in), MUST(verdict)),
+    C(machine_verdict_json, MACHINE, TERN_OK, B, MUST(task_in), MUST(text), MAY(needed)),
+    C(machine_advise, MACHINE, TERN_OK, B, MUST(task_in), P, GPU_CLAIM, MUST(advice)),
+    C(machine_advise_json, MACHINE, TERN_OK, B, MUST(task_in), P, GPU_CLAIM, MUST(text), MAY(needed)),
 };
 
 #undef C
@@ -201,6 +253,7 @@ static const struct call calls[] = {
 #undef M
 #undef P
 #undef S
+#undef B
 #undef CLAIM
 #undef GPU_CLAIM
 

@@ -26,6 +26,7 @@ static void check_close(struct world *world)
     tern_deadlocks_close(world->report);
     tern_events_close(world->reader);
     tern_pool_close(world->gpus);
+    tern_machine_close(world->computer);
     tern_manager_close(world->host_owner);
     tern_manager_close(world->owner);
     tern_manager_close(world->owner);
@@ -59,6 +60,16 @@ static void ordinary_use_of_pools(void)
     tern_pool_close(pool);
 }
 
+/* And with a machine, which a child reads anew. */
+static void ordinary_use_of_machines(void)
+{
+    tern_machine_t *machine = read_machine();
+    tern_task_t task = task_of(tern_cost_hash(1000000), TERN_KIND_HASH);
+    tern_verdict_t verdict = tern_verdict_init();
+    EXPECT(TERN_OK, tern_machine_verdict, machine, &task, &verdict);
+    tern_machine_close(machine);
+}
+
 /* A child that does everything, and a child of the child. The parent has no other thread, so new managers work there. */
 static void check_quiet_fork(void)
 {
@@ -71,6 +82,7 @@ static void check_quiet_fork(void)
         ordinary_use(ticks);
         ordinary_use(real);
         ordinary_use_of_pools();
+        ordinary_use_of_machines();
         check_all_forked(&world);
         pid_t grandchild = start_child();
         if (grandchild == 0) {

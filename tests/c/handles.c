@@ -5,13 +5,13 @@ static void give(struct world *world, enum need need, const void *handle)
 {
     const void **places[] = { NULL, (const void **)(void *)&world->manager, (const void **)(void *)&world->events,
                               (const void **)(void *)&world->deadlocks, (const void **)(void *)&world->pool,
-                              (const void **)(void *)&world->shared };
+                              (const void **)(void *)&world->machine, (const void **)(void *)&world->shared };
     *places[need] = handle;
 }
 
 static const void *handle_of(const struct world *world, enum need kind)
 {
-    const void *handles[] = { NULL, world->owner, world->reader, world->report, world->gpus, world->host_owner };
+    const void *handles[] = { NULL, world->owner, world->reader, world->report, world->gpus, world->computer, world->host_owner };
     return handles[kind];
 }
 
@@ -24,8 +24,10 @@ static void close_as(enum need kind, const void *handle)
         tern_events_close(pointer);
     else if (kind == DEADLOCKS)
         tern_deadlocks_close(pointer);
-    else
+    else if (kind == POOL)
         tern_pool_close(pointer);
+    else
+        tern_machine_close(pointer);
 }
 
 /* Every function with a handle of every other kind. */
@@ -34,7 +36,7 @@ static void check_other_kinds(void)
     struct world world;
     world_open(&world);
     for (size_t i = 0; i < CALLS; i++) {
-        for (enum need kind = MANAGER; kind <= POOL && calls[i].need != NO_HANDLE; kind++) {
+        for (enum need kind = MANAGER; kind <= MACHINE && calls[i].need != NO_HANDLE; kind++) {
             if (kind == calls[i].need || (kind == MANAGER && calls[i].need == SHARED))
                 continue;
             give(&world, calls[i].need, handle_of(&world, kind));
@@ -43,8 +45,8 @@ static void check_other_kinds(void)
         }
     }
     /* Closing by the wrong function closes nothing. */
-    for (enum need kind = MANAGER; kind <= POOL; kind++)
-        for (enum need other = MANAGER; other <= POOL; other++)
+    for (enum need kind = MANAGER; kind <= MACHINE; kind++)
+        for (enum need other = MANAGER; other <= MACHINE; other++)
             if (kind != other)
                 close_as(other, handle_of(&world, kind));
     CHECK(nothing_happened(&world));
@@ -107,7 +109,7 @@ static void check_closed(void)
     world_close(&other);
 }
 
-/* A reader and a report may outlive their manager. A pool goes on, and with it the table of its manager. */
+/* A reader and a report may outlive their manager; a machine has none. A pool goes on, and with it the table of its manager. */
 static void check_outliving(void)
 {
     struct world world;
@@ -117,7 +119,7 @@ static void check_outliving(void)
     for (size_t i = 0; i < CALLS; i++) {
         world_close_outputs(&world);
         world_fill_outputs(&world);
-        if (calls[i].need == EVENTS || calls[i].need == DEADLOCKS)
+        if (calls[i].need == EVENTS || calls[i].need == DEADLOCKS || calls[i].need == MACHINE)
             check_call(&calls[i], &world, calls[i].run(&world), TERN_OK);
         if (calls[i].need != POOL)
             continue;
@@ -145,6 +147,7 @@ static void check_cycles(void)
     static tern_events_t *readers[CYCLES];
     static tern_deadlocks_t *reports[CYCLES];
     static tern_pool_t *pools[CYCLES];
+    static tern_machine_t *machines[CYCLES];
     struct world world;
     tern_event_t event = tern_event_init();
     tern_lease_t victim = 0;
@@ -155,11 +158,13 @@ static void check_cycles(void)
         pools[i] = pool_on(managers[i], "fake:2");
         EXPECT(TERN_OK, tern_events_open, managers[i], 0, &readers[i]);
         EXPECT(TERN_OK, tern_deadlocks_find, managers[i], &reports[i], NULL);
+        machines[i] = read_machine();
         acquire(managers[i], "gpu0", "ann", 9);
         if (i % 2)
             tern_manager_close(managers[i]);
         tern_deadlocks_close(reports[i]);
         tern_events_close(readers[i]);
+        tern_machine_close(machines[i]);
         if (i % 3)
             tern_pool_close(pools[i]);
         if (i % 2 == 0)
@@ -172,6 +177,7 @@ static void check_cycles(void)
             EXPECT(TERN_ERR_CLOSED, tern_events_next, readers[j], &event);
             EXPECT(TERN_ERR_CLOSED, tern_deadlocks_victim, reports[j], 0, &victim);
             EXPECT(TERN_ERR_CLOSED, tern_pool_capacity, pools[j], &capacity);
+            EXPECT(TERN_ERR_CLOSED, tern_machine_set_route, machines[j], NULL);
         }
     }
     for (int i = CYCLES - KEPT; i < CYCLES; i++) {
@@ -179,10 +185,12 @@ static void check_cycles(void)
         EXPECT(TERN_ERR_CLOSED, tern_events_next, readers[i], &event);
         EXPECT(TERN_ERR_CLOSED, tern_deadlocks_victim, reports[i], 0, &victim);
         EXPECT(TERN_ERR_CLOSED, tern_pool_capacity, pools[i], &capacity);
+        EXPECT(TERN_ERR_CLOSED, tern_machine_set_route, machines[i], NULL);
         tern_manager_close(managers[i]);
         tern_events_close(readers[i]);
         tern_deadlocks_close(reports[i]);
         tern_pool_close(pools[i]);
+        tern_machine_close(machines[i]);
     }
     CHECK(nothing_happened(&world));
     world_close(&world);
@@ -199,5 +207,6 @@ int main(void)
     tern_events_close(NULL);
     tern_deadlocks_close(NULL);
     tern_pool_close(NULL);
+    tern_machine_close(NULL);
     return finish(__FILE__);
 }

@@ -35,6 +35,7 @@ static void check_without_error(const struct call *call)
     world.deadlocks = NULL;
     world.pool = NULL;
     world.shared = NULL;
+    world.machine = NULL;
     if (call->need != NO_HANDLE) {
         CHECK_EQ(call->run(&world), TERN_ERR_NULL);
         CHECK(nothing_happened(&world));
@@ -56,6 +57,27 @@ static void check_no_room(const char *name, size_t offset, int32_t status, size_
     check_call(call, &world, call->run(&world), status);
     if (needed == SIZE_MAX)
         needed = strlen(world.seen.metrics) + 1;
+    CHECK_EQ(world.outputs.needed, needed);
+    world.before.needed = needed;
+    CHECK(nothing_happened(&world));
+    world_close(&world);
+}
+
+/* The same for a text that is made anew each time: with room it is told how long it is. */
+static void check_no_room_for_text(const char *name)
+{
+    struct world world;
+    const struct call *call = calls;
+    while (strcmp(call->name, name) != 0)
+        call++;
+    world_open(&world);
+    check_call(call, &world, call->run(&world), TERN_OK);
+    size_t needed = world.outputs.needed;
+    CHECK(needed > 100 && needed == strlen(world.outputs.text) + 1);
+    world_fill_outputs(&world);
+    set_null(&world, offsetof(struct world, text));
+    world.capacity = 0;
+    check_call(call, &world, call->run(&world), TERN_MORE);
     CHECK_EQ(world.outputs.needed, needed);
     world.before.needed = needed;
     CHECK(nothing_happened(&world));
@@ -87,6 +109,7 @@ static void check_member_pairs(void)
     tern_events_close(NULL);
     tern_deadlocks_close(NULL);
     tern_pool_close(NULL);
+    tern_machine_close(NULL);
     CHECK(nothing_happened(&world));
     world_close(&world);
 }
@@ -116,6 +139,9 @@ int main(void)
     check_no_room("tern_gpu_lease_devices", offsetof(struct world, places), TERN_MORE, 1);
     check_no_room("tern_gpu_lease_env", offsetof(struct world, text), TERN_MORE,
                   sizeof "CUDA_DEVICE_ORDER=PCI_BUS_ID\nCUDA_VISIBLE_DEVICES=0\n");
+    check_no_room_for_text("tern_machine_json");
+    check_no_room_for_text("tern_machine_verdict_json");
+    check_no_room_for_text("tern_machine_advise_json");
     check_member_pairs();
     return finish(__FILE__);
 }

@@ -35,6 +35,7 @@ static void use_everything(void)
         world.deadlocks = NULL;
         world.pool = NULL;
         world.shared = NULL;
+        world.machine = NULL;
         if (calls[i].need != NO_HANDLE)
             calls[i].run(&world);
         world_close(&world);

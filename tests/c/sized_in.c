@@ -283,8 +283,94 @@ static void check_pool_options(void)
     tern_manager_close(manager);
 }
 
+/* A task that is too short is the same as one that ends with zeros; of one that is too long the rest must be zero. */
+static void check_tasks(void)
+{
+    tern_machine_t *machine = read_machine();
+    tern_task_t whole = task_of(tern_cost_matmul(300, 300, 300, 720000), TERN_KIND_DENSE64);
+    whole.input_bytes = 5;
+    whole.flags = TERN_TASK_INPUT;
+    whole.threads = 2;
+    whole.learned_runs = 3;
+    whole.learned_permille = 1500;
+    for (size_t size = sizeof(size_t); size <= LONGEST; size += size < 100 ? 1 : 97) {
+        tern_task_t zeros = tern_task_init();
+        tern_estimate_t is = { 0, 0, 0 }, should = { 0, 0, 0 };
+        memcpy(&zeros, &whole, size < sizeof whole ? size : sizeof whole);
+        zeros.struct_size = sizeof zeros;
+        EXPECT(TERN_OK, tern_machine_compute_time, machine, cut(&whole, sizeof whole, size), &is);
+        EXPECT(TERN_OK, tern_machine_compute_time, machine, &zeros, &should);
+        CHECK(memcmp(&is, &should, sizeof is) == 0);
+        if (size <= sizeof whole)
+            continue;
+        const size_t dirty[] = { sizeof whole, (sizeof whole + size) / 2, size - 1 };
+        for (size_t i = 0; i < 3; i++) {
+            tern_task_t *said = cut(&whole, sizeof whole, size);
+            memory[dirty[i]] = 1;
+            EXPECT(TERN_ERR_BAD_STRUCT, tern_machine_compute_time, machine, said, &is);
+        }
+    }
+    for (size_t i = 0; i < sizeof absurd / sizeof absurd[0]; i++) {
+        tern_estimate_t none = { 7, 7, 7 };
+        whole.struct_size = absurd[i];
+        EXPECT(TERN_ERR_BAD_STRUCT, tern_machine_compute_time, machine, &whole, &none);
+        CHECK(none.lo == 7 && none.mid == 7 && none.hi == 7);
+    }
+    tern_machine_close(machine);
+}
+
+static void never_called(void *user, const char *step, uint32_t done, uint32_t of)
+{
+    (void)user, (void)step, (void)done, (void)of;
+    CHECK(!"it measures nothing");
+}
+
+/* Options of a machine, and routes: whole ones are as they say, absurd ones are refused. */
+static void check_machines(void)
+{
+    tern_machine_options_t options = no_benchmarks();
+    tern_machine_t *machine = NULL, *none = NULL;
+    options.cache_file = "/nowhere/rates";
+    options.cache_file_len = strlen(options.cache_file);
+    options.progress = never_called;
+    for (size_t size = offsetof(tern_machine_options_t, budget_us); size <= LONGEST; size += size < 100 ? 1 : 97) {
+        EXPECT(TERN_OK, tern_machine_read, TERN_STR("/"), cut(&options, sizeof options, size), &machine);
+        if (size > sizeof options) {
+            memory[size - 1] = 1;
+            EXPECT(TERN_ERR_BAD_STRUCT, tern_machine_read, TERN_STR("/"), (tern_machine_options_t *)(void *)memory, &none);
+        }
+        tern_machine_close(machine);
+    }
+    machine = read_machine();
+    tern_route_t route = tern_route_init(), found = tern_route_init();
+    route.bytes_per_second = 1000;
+    route.query_ns = 5;
+    route.hits_permille = 300;
+    route.known = TERN_ROUTE_LEARNED;
+    for (size_t size = offsetof(tern_route_t, query_ns); size <= LONGEST; size += size < 100 ? 1 : 97) {
+        EXPECT(TERN_OK, tern_machine_set_route, machine, cut(&route, sizeof route, size));
+        EXPECT(TERN_OK, tern_machine_route, machine, &found);
+        CHECK_EQ(found.bytes_per_second, 1000);
+        CHECK_EQ(found.query_ns, size <= offsetof(tern_route_t, query_ns) ? 0 : 5);
+        CHECK_EQ(found.known, size <= offsetof(tern_route_t, known) ? TERN_ROUTE_DECLARED : TERN_ROUTE_LEARNED);
+        if (size > sizeof route) {
+            memory[size - 1] = 1;
+            EXPECT(TERN_ERR_BAD_STRUCT, tern_machine_set_route, machine, (tern_route_t *)(void *)memory);
+        }
+    }
+    for (size_t i = 0; i < sizeof absurd / sizeof absurd[0]; i++) {
+        options.struct_size = route.struct_size = absurd[i];
+        EXPECT(TERN_ERR_BAD_STRUCT, tern_machine_read, TERN_STR("/"), &options, &none);
+        EXPECT(TERN_ERR_BAD_STRUCT, tern_machine_set_route, machine, &route);
+    }
+    CHECK(none == NULL);
+    tern_machine_close(machine);
+}
+
 int main(void)
 {
+    check_tasks();
+    check_machines();
     check_claims();
     check_options();
     check_gpu_claims();

@@ -41,6 +41,12 @@ static const struct argument {
     ARGUMENT("tern_pool_claim", device_names[0].data, device_names[0].len, TERN_ERR_UNKNOWN_RESOURCE),
     ARGUMENT("tern_pool_enqueue", gpu_claim.holder, gpu_claim.holder_len, TERN_OK),
     ARGUMENT("tern_pool_enqueue", device_names[1].data, device_names[1].len, TERN_ERR_UNKNOWN_RESOURCE),
+    ARGUMENT("tern_pool_expected_wait", gpu_claim.holder, gpu_claim.holder_len, TERN_OK),
+    ARGUMENT("tern_machine_advise", device_names[1].data, device_names[1].len, TERN_ERR_UNKNOWN_RESOURCE),
+    /* Paths: nothing leads nowhere, and without a name the usual file is meant. */
+    { "tern_machine_read", offsetof(struct world, store), offsetof(struct world, store_len), TERN_ERR_SYSTEM, TERN_ERR_BAD_VALUE, 4096 },
+    { "tern_machine_read", offsetof(struct world, machine_options.cache_file), offsetof(struct world, machine_options.cache_file_len),
+      TERN_OK, TERN_ERR_BAD_VALUE, 4096 },
 #undef ARGUMENT
 };
 

@@ -1,5 +1,5 @@
 /*
- * A manager and a pool in which every function has something to do, and a place for every argument of every function.
+ * A manager, a pool and a machine in which every function has something to do, and a place for every argument of every function.
  * calls.h calls the functions with it; a test changes one argument and looks what happens.
  */
 #ifndef TERN_TESTS_WORLD_H
@@ -36,7 +36,39 @@ struct outputs {
     tern_process_t processes[ROOM];
     tern_host_info_t host;
     tern_process_info_t sharers[ROOM];
+    tern_device_speed_t speed;
+    tern_machine_t *machine;
+    tern_machine_info_t machine_info;
+    tern_rate_t rate;
+    tern_route_t route;
+    tern_verdict_t verdict;
+    tern_advice_t advice;
+    tern_estimate_t time;
+    tern_cost_t cost;
+    int64_t value;
+    int32_t wait;
+    uint32_t runs, permille;
 };
+
+/* What a machine says of itself, and what it was taught. */
+struct machine_snapshot {
+    tern_route_t route;
+    tern_machine_info_t info;
+    char json[4096];
+};
+
+static inline struct machine_snapshot look_at_machine(const tern_machine_t *machine)
+{
+    tern_error_t err;
+    struct machine_snapshot seen;
+    memset(&seen, 0, sizeof seen);
+    seen.route = tern_route_init();
+    seen.info = tern_machine_info_init();
+    EXPECT(TERN_OK, tern_machine_route, machine, &seen.route);
+    EXPECT(TERN_OK, tern_machine_info, machine, &seen.info);
+    EXPECT(TERN_OK, tern_machine_json, machine, seen.json, sizeof seen.json, NULL);
+    return seen;
+}
 
 struct world {
     tern_manager_t *owner, *manager;
@@ -46,15 +78,19 @@ struct world {
     tern_pool_t *gpus, *pool;
     tern_events_t *reader, *events;
     tern_deadlocks_t *report, *deadlocks;
+    tern_machine_t *computer, *machine;
 
-    const char *url, *holder, *resource, *by;
-    size_t url_len, holder_len, resource_len, by_len;
+    const char *url, *holder, *resource, *by, *store;
+    size_t url_len, holder_len, resource_len, by_len, store_len;
     tern_options_t options, *options_in;
     tern_text_t texts[2];
     tern_claim_t claim, *claim_in;
     tern_pool_options_t pool_options, *pool_options_in;
     tern_text_t device_names[2];
     tern_gpu_claim_t gpu_claim, *gpu_claim_in;
+    tern_machine_options_t machine_options, *machine_options_in;
+    tern_task_t task, *task_in;
+    tern_route_t route, *route_in;
     tern_lease_t lease, gpu_lease, shared_lease;
     tern_ticket_t ticket;
     tern_watch_fn callback;
@@ -86,10 +122,23 @@ struct world {
     tern_process_t *processes;
     tern_host_info_t *host;
     tern_process_info_t *sharers;
+    tern_device_speed_t *speed;
+    tern_machine_t **machine_out;
+    tern_machine_info_t *machine_info;
+    tern_rate_t *rate;
+    tern_route_t *route_out;
+    tern_verdict_t *verdict;
+    tern_advice_t *advice;
+    tern_estimate_t *time;
+    tern_cost_t *cost;
+    int64_t *value;
+    int32_t *wait;
+    uint32_t *runs, *permille;
     tern_error_t *err, error;
 
     struct outputs outputs, before;
     struct snapshot seen, pool_seen, shared_seen;
+    struct machine_snapshot machine_seen;
 };
 
 static inline void ignore_notice(void *user, tern_lease_t lease, tern_trit_t state, int32_t reason, uint64_t at)
@@ -109,6 +158,18 @@ static inline void world_fill_inputs(struct world *world)
     world->deadlocks = world->report;
     world->pool = world->gpus;
     world->shared = world->host_owner;
+    world->machine = world->computer;
+    world->store = "/";
+    world->store_len = strlen(world->store);
+    world->machine_options = no_benchmarks();
+    world->machine_options.cache_file = "/nowhere/rates";
+    world->machine_options.cache_file_len = strlen(world->machine_options.cache_file);
+    world->machine_options_in = &world->machine_options;
+    world->task = task_of(tern_cost_sort(1000000, 64, 64000000), TERN_KIND_SORT);
+    world->task_in = &world->task;
+    world->route = tern_route_init();
+    world->route.bytes_per_second = 1000;
+    world->route_in = &world->route;
     world->url = "process:";
     world->holder = "ann";
     world->resource = "free";
@@ -149,6 +210,7 @@ static inline void world_fill_outputs(struct world *world)
     out->events = NULL;
     out->deadlocks = NULL;
     out->pool = NULL;
+    out->machine = NULL;
     out->ticket_fd = out->events_fd = out->watch_fd = out->children_fd = -1;
     out->event.struct_size = sizeof out->event;
     out->resource_infos[0].struct_size = sizeof out->resource_infos[0];
@@ -162,6 +224,12 @@ static inline void world_fill_outputs(struct world *world)
     out->processes[0].struct_size = sizeof out->processes[0];
     out->host.struct_size = sizeof out->host;
     out->sharers[0].struct_size = sizeof out->sharers[0];
+    out->speed.struct_size = sizeof out->speed;
+    out->machine_info.struct_size = sizeof out->machine_info;
+    out->rate.struct_size = sizeof out->rate;
+    out->route.struct_size = sizeof out->route;
+    out->verdict.struct_size = sizeof out->verdict;
+    out->advice.struct_size = sizeof out->advice;
     memcpy(&world->before, out, sizeof *out);
     world->error = untouched_error();
 
@@ -193,6 +261,19 @@ static inline void world_fill_outputs(struct world *world)
     world->processes = out->processes;
     world->host = &out->host;
     world->sharers = out->sharers;
+    world->speed = &out->speed;
+    world->machine_out = &out->machine;
+    world->machine_info = &out->machine_info;
+    world->rate = &out->rate;
+    world->route_out = &out->route;
+    world->verdict = &out->verdict;
+    world->advice = &out->advice;
+    world->time = &out->time;
+    world->cost = &out->cost;
+    world->value = &out->value;
+    world->wait = &out->wait;
+    world->runs = &out->runs;
+    world->permille = &out->permille;
     world->err = &world->error;
 }
 
@@ -226,7 +307,7 @@ static inline int shared_is_unchanged(struct world *world)
 
 /*
  * Makes the manager: a held lease, a claim in line for it, a want, a deadlock of x and y, events to read; a pool of two devices
- * on a table of its own, one of them leased; and a table that is shared.
+ * on a table of its own, one of them leased; a table that is shared; and a machine.
  */
 static inline void world_open(struct world *world)
 {
@@ -249,10 +330,12 @@ static inline void world_open(struct world *world)
     world->gpus = pool_on(world->pool_owner, "fake:2");
     world->gpu_lease = claim_one(world->gpus);
     world_open_shared(world);
+    world->computer = read_machine();
     world_fill_inputs(world);
     world_fill_outputs(world);
     world->seen = look_at(world->owner);
     world->pool_seen = look_at(world->pool_owner);
+    world->machine_seen = look_at_machine(world->computer);
 }
 
 /* No output was written. */
@@ -261,11 +344,17 @@ static inline int outputs_are_untouched(const struct world *world)
     return memcmp(&world->outputs, &world->before, sizeof world->outputs) == 0;
 }
 
-/* The last call has changed nothing: neither the tables nor the caller's memory. */
+static inline int machine_is_unchanged(const struct world *world)
+{
+    struct machine_snapshot now = look_at_machine(world->computer);
+    return memcmp(&now, &world->machine_seen, sizeof now) == 0;
+}
+
+/* The last call has changed nothing: neither the tables nor the machine nor the caller's memory. */
 static inline int nothing_happened(struct world *world)
 {
     return outputs_are_untouched(world) && is_unchanged(world->owner, &world->seen) &&
-           is_unchanged(world->pool_owner, &world->pool_seen) && shared_is_unchanged(world);
+           is_unchanged(world->pool_owner, &world->pool_seen) && shared_is_unchanged(world) && machine_is_unchanged(world);
 }
 
 /* Gives back what calls have given out. */
@@ -275,6 +364,7 @@ static inline void world_close_outputs(struct world *world)
     tern_events_close(world->outputs.events);
     tern_deadlocks_close(world->outputs.deadlocks);
     tern_pool_close(world->outputs.pool);
+    tern_machine_close(world->outputs.machine);
     if (world->outputs.ticket_fd != -1)
         close(world->outputs.ticket_fd);
     if (world->outputs.watch_fd != -1)
@@ -288,6 +378,7 @@ static inline void world_close(struct world *world)
     world_close_outputs(world);
     tern_deadlocks_close(world->report);
     tern_events_close(world->reader);
+    tern_machine_close(world->computer);
     tern_manager_close(world->owner);
     tern_pool_close(world->gpus);
     tern_manager_close(world->pool_owner);

@@ -105,6 +105,8 @@ extern tern_pool_t *pool;
 extern tern_error_t err;
 extern tern_lease_t lease;
 extern tern_claim_t claim;
+extern tern_machine_t *machine;
+extern tern_task_t task;
 ";
 
 #[test]

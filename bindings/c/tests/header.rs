@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// The files of `src/ffi` that make up the header.
-const SECTIONS: [&str; 19] = [
+const SECTIONS: [&str; 29] = [
     "status",
     "reason",
     "error",
@@ -27,6 +27,16 @@ const SECTIONS: [&str; 19] = [
     "device",
     "gpu_claim",
     "gpu_lease",
+    "speed",
+    "cost",
+    "task",
+    "machine",
+    "machine_info",
+    "rate",
+    "route",
+    "estimate",
+    "verdict",
+    "advice",
 ];
 
 const TOP: &str = "\
@@ -43,14 +53,14 @@ const TOP: &str = "\
  * - They return a status, and details of it in `err`, which may be NULL; or a trit (+1, 0, -1).
  * - Every pointer is checked for NULL, which is allowed for what has no length. Outputs are written
  *   only as the status says. What failed has changed nothing.
- * - Managers, pools and readers are opaque handles, to be closed. Leases and tickets are numbers,
- *   which need no care: one that is over, forged or of another manager is a status.
+ * - Managers, pools, machines and readers are opaque handles, to be closed. Leases and tickets are
+ *   numbers, which need no care: one that is over, forged or of another manager is a status.
  * - Text comes in as pointer and length, in UTF-8, and is not kept: TERN_STR(\"gpu0\") writes both.
  *   It goes out into the caller's buffer, always terminated.
  * - Structs begin with their size; make them with their _init function.
  * - All functions may be called from any thread. None installs a signal handler, reads the
- *   environment (but for those that open a pool), or prints (but for a bug of the library, which is
- *   TERN_ERR_PANIC).
+ *   environment (but for those that open a pool or read a machine), or prints (but for a bug of the
+ *   library, which is TERN_ERR_PANIC).
  * - In a child after fork() every handle from before is TERN_ERR_FORKED.
  */
 #ifndef TERNLEASE_H
@@ -72,6 +82,9 @@ const BASICS: &str = "\
 /* Lengths of time for managers with a real clock, which count microseconds. */
 #define TERN_MILLISECOND UINT64_C(1000)
 #define TERN_SECOND UINT64_C(1000000)
+
+/* What never ends, where times are predicted: in nanoseconds. */
+#define TERN_NEVER UINT64_MAX
 
 /* The longest name of a holder or resource, in bytes. */
 #define TERN_NAME_MAX 255
@@ -96,6 +109,11 @@ typedef int8_t tern_trit_t;
 #define TERN_HEALTHY 1
 #define TERN_DRAINING 0
 #define TERN_FAILED (-1)
+
+/* A result is to be fetched, or computed; or it makes no difference. */
+#define TERN_FETCH 1
+#define TERN_BREAK_EVEN 0
+#define TERN_COMPUTE (-1)
 
 /* Enumerations are 32 bits wide, in every language and version of it. */
 #ifdef __cplusplus

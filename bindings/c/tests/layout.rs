@@ -10,7 +10,10 @@ use std::mem::{align_of, offset_of, size_of};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use ternlease_core::cost::NEVER;
+use ternlease_core::ffi::advice::*;
 use ternlease_core::ffi::claim::*;
+use ternlease_core::ffi::cost::{tern_cost_t, tern_estimate_t};
 use ternlease_core::ffi::deadlock::tern_wait_t;
 use ternlease_core::ffi::device::*;
 use ternlease_core::ffi::error::tern_error_t;
@@ -20,13 +23,20 @@ use ternlease_core::ffi::gpu_lease::TERN_ENV_BY_UUID;
 use ternlease_core::ffi::host::*;
 use ternlease_core::ffi::info::*;
 use ternlease_core::ffi::lease::tern_lease_t;
+use ternlease_core::ffi::machine::*;
+use ternlease_core::ffi::machine_info::*;
 use ternlease_core::ffi::manager::*;
 use ternlease_core::ffi::pool::*;
+use ternlease_core::ffi::rate::*;
 use ternlease_core::ffi::reason::{tern_reason_class_t, tern_reason_t};
 use ternlease_core::ffi::resource::{tern_resource_info_t, tern_resource_t};
+use ternlease_core::ffi::route::*;
+use ternlease_core::ffi::speed::*;
 use ternlease_core::ffi::status::tern_status_t;
+use ternlease_core::ffi::task::*;
 use ternlease_core::ffi::tern_trit_t;
 use ternlease_core::ffi::ticket::{tern_name_t, tern_ticket_info_t, tern_ticket_t};
+use ternlease_core::ffi::verdict::*;
 use ternlease_core::ffi::watch::{tern_drop_fn, tern_watch_fn};
 use ternlease_core::{Health, LeaseState};
 
@@ -101,6 +111,7 @@ fn table() -> Table {
     let mut table = Table::default();
     types! { table:
         tern_trit_t tern_resource_t tern_lease_t tern_ticket_t tern_watch_fn tern_drop_fn
+        tern_progress_fn
     }
     structs! { table:
         tern_error_t { struct_size, status, reason, os_errno, driver_code, message }
@@ -146,6 +157,34 @@ fn table() -> Table {
             struct_size, holder, holder_len, devices, device_count, ttl, wait, notice, parent, flags, count, slots,
             memory_mib, min_memory_mib, min_compute_major, min_compute_minor, vendor, priority
         }
+        tern_device_speed_t {
+            struct_size, flop64, flop32, flop16_matrix, memory, link, known, cores, multiprocessors, core_mhz,
+            memory_mhz, memory_bits, pcie_generation, pcie_lanes
+        }
+        tern_cost_t { flops, mem_bytes, peak_mem, result_bytes }
+        tern_estimate_t { lo, mid, hi }
+        tern_task_t {
+            struct_size, cost, input_bytes, flags, kind, threads, learned_runs, learned_permille
+        }
+        tern_machine_options_t {
+            struct_size, flags, budget_us, disk_budget_us, max_age_us, cache_file, cache_file_len, progress, user
+        }
+        tern_machine_info_t {
+            struct_size, mem_total, mem_available, compute_budget, disk_total, disk_free, network_mbps, age_us,
+            gpu_start, ridge_permille, known, cores_physical, cores_logical, cores_usable, freq_mhz, network,
+            machine_class, battery_percent, core_scaling_permille, mem_pressure_permille, disk_pressure_permille,
+            reserved, processor, store
+        }
+        tern_rate_t { struct_size, per_second, usual, spread_permille, source }
+        tern_route_t { struct_size, round_trip_ns, bytes_per_second, query_ns, hits_permille, known }
+        tern_verdict_t {
+            struct_size, t_compute, t_fetch, t_store, score_ns, answer, why_not_compute, why_not_fetch, bottleneck,
+            bias_permille, trit, can_compute, can_store, can_fetch, decisive, reserved, words
+        }
+        tern_advice_t {
+            struct_size, cpu, gpu, gpu_now, gpu_wait, fetch, wait_ns, choice, wait, why_not_cpu, why_not_gpu,
+            why_not_fetch, decisive, reserved, words
+        }
     }
     enums! { table:
         tern_status_t {
@@ -179,6 +218,37 @@ fn table() -> Table {
         tern_vendor_t {
             TERN_VENDOR_ANY TERN_VENDOR_NVIDIA TERN_VENDOR_AMD TERN_VENDOR_INTEL TERN_VENDOR_OTHER
         }
+        tern_kind_t {
+            TERN_KIND_ROOFLINE TERN_KIND_DENSE64 TERN_KIND_DENSE32 TERN_KIND_STREAM TERN_KIND_COPY TERN_KIND_ROWS
+            TERN_KIND_PARSE TERN_KIND_SORT TERN_KIND_HASH TERN_KIND_BYTES
+        }
+        tern_machine_class_t {
+            TERN_MACHINE_CLASS_CONSTRAINED TERN_MACHINE_CLASS_LAPTOP TERN_MACHINE_CLASS_SERVER
+            TERN_MACHINE_CLASS_DESKTOP
+        }
+        tern_network_t { TERN_NETWORK_NONE TERN_NETWORK_UNKNOWN TERN_NETWORK_CARD }
+        tern_rate_of_t {
+            TERN_RATE_FLOP64 TERN_RATE_FLOP64_ALL TERN_RATE_FLOP32 TERN_RATE_READ TERN_RATE_READ_ALL TERN_RATE_TRIAD
+            TERN_RATE_TRIAD_ALL TERN_RATE_COPY TERN_RATE_COPY_ALL TERN_RATE_SCALAR TERN_RATE_PARSE TERN_RATE_HASH
+            TERN_RATE_COMPARE TERN_RATE_SHIFT TERN_RATE_BYTES TERN_RATE_DISK_WRITE TERN_RATE_DISK_READ
+        }
+        tern_source_t { TERN_SOURCE_MEASURED TERN_SOURCE_ROUGH TERN_SOURCE_ESTIMATED }
+        tern_route_known_t { TERN_ROUTE_DECLARED TERN_ROUTE_ASSUMED TERN_ROUTE_LEARNED }
+        tern_answer_t {
+            TERN_ANSWER_COMPUTE TERN_ANSWER_BREAK_EVEN TERN_ANSWER_FETCH TERN_ANSWER_IMPOSSIBLE
+        }
+        tern_obstacle_t {
+            TERN_OBSTACLE_NONE TERN_OBSTACLE_MEMORY TERN_OBSTACLE_ENDLESS TERN_OBSTACLE_NETWORK TERN_OBSTACLE_DISK
+            TERN_OBSTACLE_NO_DEVICE TERN_OBSTACLE_DEVICE_MEMORY TERN_OBSTACLE_DEVICE_SPEED
+        }
+        tern_bottleneck_t { TERN_BOTTLENECK_NONE TERN_BOTTLENECK_COMPUTE TERN_BOTTLENECK_MEMORY }
+        tern_choice_t {
+            TERN_CHOICE_INFEASIBLE TERN_CHOICE_CPU TERN_CHOICE_GPU_NOW TERN_CHOICE_GPU_WAIT TERN_CHOICE_FETCH
+        }
+        tern_expected_wait_t {
+            TERN_EXPECTED_WAIT_NONE TERN_EXPECTED_WAIT_ABOUT TERN_EXPECTED_WAIT_UNKNOWN
+            TERN_EXPECTED_WAIT_NO_DEVICES
+        }
     }
     values! { table:
         TERN_OPTION_TICKS TERN_OPTION_OPEN_HOUSE TERN_OPTION_BREAK_DEADLOCKS
@@ -189,11 +259,17 @@ fn table() -> Table {
         TERN_DEVICE_MEMORY TERN_DEVICE_COMPUTE TERN_DEVICE_NUMA TERN_DEVICE_ISLAND TERN_DEVICE_MIG
         TERN_DEVICE_USED_MEMORY TERN_DEVICE_BUSY
         TERN_ENV_BY_UUID
+        TERN_SPEED_CORES TERN_SPEED_MULTIPROCESSORS TERN_SPEED_CORE_MHZ TERN_SPEED_MEMORY_MHZ TERN_SPEED_MEMORY_BITS
+        TERN_SPEED_PCIE_GENERATION TERN_SPEED_PCIE_LANES
+        TERN_TASK_INPUT
+        TERN_MACHINE_NO_BENCHMARKS TERN_MACHINE_NO_NETWORK TERN_MACHINE_KEEP TERN_MACHINE_REFRESH
+        TERN_MACHINE_HAS_DISK TERN_MACHINE_HAS_BATTERY TERN_MACHINE_HAS_BATTERY_PERCENT TERN_MACHINE_ON_BATTERY
     }
     // These have other names in Rust, or none.
     table.value("TERN_FOREVER", u64::MAX);
     table.value("TERN_MILLISECOND", Duration::from_millis(1).as_micros() as u64);
     table.value("TERN_SECOND", Duration::from_secs(1).as_micros() as u64);
+    table.value("TERN_NEVER", NEVER);
     table.value("TERN_NAME_MAX", size_of_field(|name: &tern_name_t| &name.text) as u64 - 1);
     table.value("TERN_TRIT_UNKNOWN", tern_trit_t::MIN);
     table.value("TERN_HELD", LeaseState::Held as tern_trit_t);
@@ -205,6 +281,9 @@ fn table() -> Table {
     table.value("TERN_HEALTHY", Health::Healthy as tern_trit_t);
     table.value("TERN_DRAINING", Health::Draining as tern_trit_t);
     table.value("TERN_FAILED", Health::Failed as tern_trit_t);
+    table.value("TERN_FETCH", tern_answer_t::TERN_ANSWER_FETCH as i32);
+    table.value("TERN_BREAK_EVEN", tern_answer_t::TERN_ANSWER_BREAK_EVEN as i32);
+    table.value("TERN_COMPUTE", tern_answer_t::TERN_ANSWER_COMPUTE as i32);
     table
 }
 

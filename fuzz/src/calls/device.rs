@@ -27,6 +27,19 @@ pub fn device(mut call: Call) {
     }
 }
 
+pub fn speed(mut call: Call) {
+    let pool = call.on_pool();
+    let place = place(&mut call);
+    let mut speed = call.one_struct::<tern_device_speed_t>();
+    // SAFETY: as above.
+    let status = unsafe { tern_pool_device_speed(pool, place, speed.pointer(), call.err()) };
+    let told = speed.answers(usize::from(status == TERN_OK));
+    call.done(format_args!("tern_pool_device_speed({pool:p}, {place})"), status);
+    if let (true, Some(told)) = (speed.is_whole(), told.first()) {
+        assert!(told.flop64 != 0 && told.memory != 0 && told.known != 0);
+    }
+}
+
 /// `TERN_VENDOR_NVIDIA`.
 const TERN_VENDOR_NVIDIA: i32 = tern_vendor_t::TERN_VENDOR_NVIDIA as i32;
 

@@ -4,16 +4,16 @@ use crate::call::Call;
 use crate::memory::{Place, Told};
 
 /// A claim, and what it is made of.
-struct Drawn {
-    claim: Told<tern_gpu_claim_t>,
-    said: tern_gpu_claim_t,
+pub struct Drawn {
+    pub claim: Told<tern_gpu_claim_t>,
+    pub said: tern_gpu_claim_t,
     /// Alive until the call is over.
     _names: Vec<Place>,
     _devices: Place,
 }
 
 /// `below`: the claim waits for less than this, if that matters.
-fn draw(call: &mut Call, below: Option<u8>) -> Drawn {
+pub fn draw(call: &mut Call, below: Option<u8>) -> Drawn {
     let holder = call.input.text(&call.world.texts);
     let (names, mut devices, count) = draw_devices(call);
     let wait = match (call.input.byte(), below) {

@@ -1,6 +1,8 @@
 //! The calls: one function here for each function of the header, one file for each of its sections.
 
+mod advice;
 mod claim;
+mod cost;
 mod deadlock;
 mod device;
 mod event;
@@ -9,12 +11,18 @@ mod gpu_lease;
 mod host;
 mod info;
 mod lease;
+mod machine;
 mod manager;
 mod number;
 mod pool;
 mod resource;
+mod route;
+mod task;
 mod ticket;
+mod verdict;
 mod watch;
+
+pub use machine::read_machine;
 
 use crate::call::Call;
 use crate::input::Input;
@@ -97,6 +105,31 @@ const CALLS: &[Make] = &[
     host::keep_for_children,
     host::info,
     host::processes,
+    device::speed,
+    cost::costs,
+    task::learned,
+    machine::read,
+    machine::close,
+    machine::info,
+    machine::json,
+    machine::gpu_start,
+    machine::rate,
+    route::route,
+    route::set_route,
+    route::record_fetch,
+    task::times,
+    machine::times,
+    machine::can_store,
+    task::suggest_ttl,
+    machine::etl_buffer,
+    machine::normalize,
+    task::cache_value,
+    verdict::verdict,
+    verdict::json,
+    advice::advise,
+    advice::json,
+    advice::expected_wait,
+    advice::expected_wait_of,
 ];
 
 /// So many of the first are made more often: whenever the byte names none.

@@ -16,11 +16,12 @@ pub(super) fn class_rates(rates: &mut Rates, until: &dyn Fn(u32) -> Instant) {
     if cfg!(debug_assertions) {
         return;
     }
-    rates.scalar = rows(until(20)).unwrap_or(rates.scalar);
-    rates.parse = parse(until(24)).unwrap_or(rates.parse);
-    rates.hash = hash(until(28)).unwrap_or(rates.hash);
-    let small = sort::<8>(1 << 13, until(36));
-    let large = sort::<64>(1 << 15, until(50));
+    rates.scalar = rows(until(14)).unwrap_or(rates.scalar);
+    rates.parse = parse(until(17)).unwrap_or(rates.parse);
+    rates.hash = hash(until(20)).unwrap_or(rates.hash);
+    rates.bytes = bytes(until(22)).unwrap_or(rates.bytes);
+    let small = sort::<8>(1 << 13, until(28));
+    let large = sort::<64>(1 << 15, until(40));
     if let Some((compare, shift)) = small.zip(large).map(|(small, large)| divided(small, large)) {
         (rates.compare, rates.shift) = (compare, shift);
     }
@@ -83,6 +84,15 @@ fn hash(until: Instant) -> Option<Rate> {
     let data = vec![7_u8; 1 << 16];
     repeat(until, data.len() as u64, || {
         black_box(Sha256::digest(black_box(&data)));
+    })
+}
+
+/// A byte that is counted.
+fn bytes(until: Instant) -> Option<Rate> {
+    let mut chance = Chance(4);
+    let data: Vec<u8> = (0..1 << 16).map(|_| chance.next() as u8).collect();
+    repeat(until, data.len() as u64, || {
+        black_box(black_box(&data).iter().filter(|&&byte| byte == b'\n').count());
     })
 }
 

@@ -38,6 +38,7 @@ fn rates(threads: u32, mhz: u32, flops_per_cycle: u64, hashes: bool) -> Rates {
         hash: rate(if hashes { 5 } else { 1 }),
         compare: rate(13),
         shift: rate(15),
+        bytes: rate(10),
     }
 }
 

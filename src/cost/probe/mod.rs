@@ -31,7 +31,8 @@ pub struct Progress {
 
 /// What a probe may use.
 pub(super) struct Limits {
-    /// How long it may take.
+    /// When the time begins, and how long it is.
+    pub begun: Instant,
     pub budget: Duration,
     /// On how many threads.
     pub threads: u32,
@@ -49,9 +50,8 @@ const PARTS: u32 = 100;
 
 /// Measures all rates. What there is no time for is estimated.
 pub(super) fn measure(limits: &Limits, progress: &mut dyn FnMut(Progress)) -> Rates {
-    let begun = Instant::now();
     // The end of a step, counted from the beginning: what one leaves over, the next has.
-    let until = |parts: u32| begun + limits.budget * parts / PARTS;
+    let until = |parts: u32| limits.begun + limits.budget * parts / PARTS;
     let mut done = 0;
     let mut tell = |step| {
         progress(Progress { step, done, of: STEPS });
@@ -59,14 +59,14 @@ pub(super) fn measure(limits: &Limits, progress: &mut dyn FnMut(Progress)) -> Ra
     };
     let mut rates = estimated(limits.threads, limits.mhz);
     tell("arithmetic");
-    rates.flop64 = fma::one(fma::Width::Eight, until(6)).unwrap_or(rates.flop64);
-    rates.flop32 = fma::one(fma::Width::Four, until(10)).unwrap_or(rates.flop32);
+    rates.flop64 = fma::one(fma::Width::Eight, until(4)).unwrap_or(rates.flop64);
+    rates.flop32 = fma::one(fma::Width::Four, until(7)).unwrap_or(rates.flop32);
     tell("arithmetic, all cores");
-    rates.flop64_all = fma::all(limits.threads, until(16)).unwrap_or(rates.flop64_all);
+    rates.flop64_all = fma::all(limits.threads, until(11)).unwrap_or(rates.flop64_all);
     tell("sorting, hashing, reading text");
     class_rates(&mut rates, &until);
     tell("memory");
-    if let Some(arrays) = Arrays::new(limits, until(60)) {
+    if let Some(arrays) = Arrays::new(limits, until(58)) {
         arrays.measure(&mut rates, &until);
     }
     tell("done");

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::home::thread::spawn_scoped;
+
 /// Does something on so many threads at once, of which the caller's is the first. `None` if there are not so many to be had, or if one has no answer.
 pub(super) fn each<T: Send>(
     threads: u32,
@@ -11,10 +13,7 @@ pub(super) fn each<T: Send>(
 ) -> Option<Vec<T>> {
     thread::scope(|scope| {
         let work = &work;
-        let spawn = |number| {
-            let thread = thread::Builder::new().name("ternlease-probe".to_owned());
-            thread.spawn_scoped(scope, move || work(number)).ok()
-        };
+        let spawn = |number| spawn_scoped(scope, "ternlease-probe", move || work(number)).ok();
         // All that could be started end by themselves, whether or not there are enough.
         let others: Vec<_> = (1..threads.max(1)).map(spawn).collect();
         let first = work(0);

@@ -75,8 +75,14 @@ impl GpuClaim<'_> {
 }
 
 impl GpuPool {
-    /// How much longer a claim that stands in line will wait; [`ExpectedWait::None`] if it does not (any more).
+    /// How much longer a claim that stands in line will wait; [`ExpectedWait::None`] if it does not (any more), and
+    /// [`ExpectedWait::Unknown`] if it waits for nothing of this pool.
     pub fn expected_wait_of(&self, ticket: TicketId) -> ExpectedWait {
+        let keys = &self.inner.keys;
+        let waits = self.manager().ticket(ticket);
+        if waits.is_some_and(|info| !info.candidates.iter().any(|key| keys.contains(key))) {
+            return ExpectedWait::Unknown;
+        }
         self.play(&Question::Ticket(ticket))
     }
 
