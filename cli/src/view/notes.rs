@@ -112,7 +112,7 @@ fn idle(view: &View, device: &Device) -> Option<Note> {
 fn elsewhere(lease: &Lease) -> Note {
     let (id, holder) = (lease.info.id, in_short(&lease.info.holder));
     let what = names(&lease.devices);
-    Note::new(Mood::Dim, format!("lease {id} of {holder} has what is not seen here, too: {what}"))
+    Note::new(Mood::Dim, format!("lease {id} of {holder} also has what is not seen here: {what}"))
 }
 
 /// How the line is, in one sentence.
@@ -149,5 +149,67 @@ pub fn health(health: Health) -> (&'static str, Mood) {
         Health::Healthy => ("healthy", Mood::Good),
         Health::Draining => ("draining", Mood::Warn),
         Health::Failed => ("failed", Mood::Bad),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ternlease::inventory::ProcessKind;
+    use ternlease::{GpuPool, PoolOptions};
+
+    fn words(view: &View) -> Vec<String> {
+        notes(view).into_iter().map(|note| note.words).collect()
+    }
+
+    fn pool() -> GpuPool {
+        GpuPool::open_with("process:", PoolOptions::from_spec("fake:2").unwrap()).unwrap()
+    }
+
+    #[test]
+    fn squatters_and_idle_holders_are_named() {
+        let pool = pool();
+        let lease = pool.claim().holder("sleeper\x1b").try_now().unwrap();
+        let mut view = View::of(&pool, "process:", 0);
+        assert!(notes(&view).is_empty());
+        view.devices[0].status.idle_for = Some(Duration::from_secs(59));
+        assert!(notes(&view).is_empty(), "it may be starting");
+        view.devices[0].status.idle_for = Some(Duration::from_secs(720));
+        view.devices[1].status.squatters = vec![Process {
+            kind: ProcessKind::Compute,
+            pid: 99,
+            memory: Some(38_912),
+            user: Some("bob".into()),
+            command: Some("py\x1b[31mthon".into()),
+        }];
+        assert_eq!(
+            words(&view),
+            [
+                "nvidia:1 is used without a lease by pid 99 (bob: py?[31mthon) with 38 GiB; \
+                 `ternlease adopt 99` gives it one",
+                "sleeper? has nvidia:0, unused for 12m",
+            ]
+        );
+        drop(lease);
+    }
+
+    #[test]
+    fn what_others_have_beside_the_devices_is_told() {
+        let pool = pool();
+        let other = pool.manager().acquire("licence", "worker", Duration::from_secs(60)).unwrap();
+        let view = View::of(&pool, "process:", 0);
+        let expected = format!("lease {other} of worker also has what is not seen here: licence");
+        assert_eq!(words(&view), [expected]);
+        assert_eq!(summary(&view), "2 devices: 0 leased, 2 free");
+    }
+
+    #[test]
+    fn what_hides_devices_is_told() {
+        let hidden = |device: &str| super::super::Hidden {
+            device: device.into(),
+            mask: "CUDA_VISIBLE_DEVICES=0".into(),
+        };
+        let view = View { hidden: vec![hidden("nvidia:1"), hidden("nvidia:2")], ..View::default() };
+        assert_eq!(words(&view), ["2 devices are hidden by CUDA_VISIBLE_DEVICES=0"]);
     }
 }

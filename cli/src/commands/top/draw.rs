@@ -12,7 +12,7 @@ use crate::text::colour::Mood;
 use crate::view::notes::{notes, summary};
 
 /// Draws everything.
-pub fn draw(frame: &mut Frame, app: &mut App) {
+pub fn draw(frame: &mut Frame, app: &App) {
     let wanted =
         [app.view.devices.len(), app.view.leases.len(), app.view.line.len(), app.happenings.len()];
     let notes = notes(&app.view);

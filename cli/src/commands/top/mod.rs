@@ -77,6 +77,7 @@ fn watch(
     let mut app = App::new(colour::wanted());
     let mut seen = 0;
     let mut looked: Option<Instant> = None;
+    let mut changed = true;
     loop {
         let (news, missed) = pool.manager().events_since(seen);
         let due = looked.is_none_or(|at| at.elapsed() >= every);
@@ -85,14 +86,19 @@ fn watch(
             let (events, _) = pool.manager().events_since(seen.saturating_sub(HAPPENINGS as u64));
             app.look(View::of(pool, url, FORECASTS), happenings::last(pool, &events, HAPPENINGS));
             looked = Some(Instant::now());
+            changed = true;
         }
-        terminal.draw(|frame| draw::draw(frame, &mut app))?;
+        if std::mem::take(&mut changed) {
+            terminal.draw(|frame| draw::draw(frame, &app))?;
+        }
         if ending.within(Duration::ZERO) {
             return Ok(());
         }
         if !event::poll(PULSE)? {
             continue;
         }
+        // Whatever it is, such as another size of the window: it is drawn anew.
+        changed = true;
         let Event::Key(key) = event::read()? else { continue };
         if key.kind == KeyEventKind::Release {
             continue;
