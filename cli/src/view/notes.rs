@@ -112,7 +112,7 @@ fn idle(view: &View, device: &Device) -> Option<Note> {
 fn elsewhere(lease: &Lease) -> Note {
     let (id, holder) = (lease.info.id, in_short(&lease.info.holder));
     let what = names(&lease.devices);
-    Note::new(Mood::Dim, format!("lease {id} of {holder} also has what is not seen here: {what}"))
+    Note::new(Mood::Dim, format!("lease {id} of {holder} has what is not seen here: {what}"))
 }
 
 /// How the line is, in one sentence.
@@ -198,7 +198,7 @@ mod tests {
         let pool = pool();
         let other = pool.manager().acquire("licence", "worker", Duration::from_secs(60)).unwrap();
         let view = View::of(&pool, "process:", 0);
-        let expected = format!("lease {other} of worker also has what is not seen here: licence");
+        let expected = format!("lease {other} of worker has what is not seen here: licence");
         assert_eq!(words(&view), [expected]);
         assert_eq!(summary(&view), "2 devices: 0 leased, 2 free");
     }
