@@ -54,6 +54,9 @@ fn equal_numbers_in_two_spaces_are_two_processes() {
         ones.map(|process| (process.life, process.leases)).collect::<Vec<_>>()
     };
     let lease = first.lease("acquire gpu0");
+    let processes = manager.host().unwrap().processes;
+    let here = processes.iter().filter(|process| process.here).map(|process| process.process);
+    assert_eq!(here.collect::<Vec<_>>(), [std::process::id()], "others have no number here");
     assert_eq!(with_number_one(&manager), [(ProcessLife::Lives, 1), (ProcessLife::Lives, 0)]);
     assert_eq!(second.ask("acquire gpu0"), "Busy");
     assert_eq!(manager.acquire("gpu0", "me", HOUR), Err(Error::Busy));

@@ -175,3 +175,20 @@ fn leases_and_claims_can_go_to_other_threads() {
     send::<ternlease::pool::GpuClaiming<'static>>();
     send::<PoolOptions>();
 }
+
+#[test]
+fn who_does_not_say_how_devices_are_divided_leaves_them_as_they_are() {
+    let manager = LeaseManager::open("process:").unwrap();
+    let divided = GpuPool::on_with(&manager, PoolOptions::from_spec("fake:1").unwrap().slots(4));
+    let divided = divided.unwrap();
+    let slots = || divided.status()[0].slots.0;
+    let look = || GpuPool::on_with(&manager, PoolOptions::from_spec("fake:1").unwrap()).unwrap();
+    drop(look());
+    assert_eq!(slots(), 4);
+    let lease = divided.claim().slots(1).try_now().unwrap();
+    assert_eq!(look().status()[0].slots, (4, 1));
+    drop(lease);
+    let undivided = PoolOptions::from_spec("fake:1").unwrap().slots(1);
+    drop(GpuPool::on_with(&manager, undivided).unwrap());
+    assert_eq!(slots(), 1, "who says so changes it");
+}

@@ -6,6 +6,7 @@ mod exit;
 mod people;
 mod place;
 mod text;
+mod view;
 
 use std::process::ExitCode;
 

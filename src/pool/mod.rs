@@ -125,6 +125,7 @@ impl GpuPool {
         let watched = Watched::new(&devices, &keys, inventory, check_use, rules);
         let mut ids = Vec::with_capacity(devices.len());
         for (place, device) in devices.iter().enumerate() {
+            let slots = slots.unwrap_or_else(|| slots_as_declared(manager, &keys[place]));
             ids.push(manager.declare(&keys[place], slots, device.memory.unwrap_or(0))?);
         }
         let islands = number_islands(manager, &devices, &keys, &ids);
@@ -315,6 +316,11 @@ fn distinct_keys(devices: &[GpuDevice]) -> Vec<String> {
         distinct
     };
     devices.iter().map(&mut distinct).collect()
+}
+
+/// Who does not say into how many parts a device is divided, such as one who only looks, changes nothing about it.
+fn slots_as_declared(manager: &LeaseManager, key: &str) -> u32 {
+    manager.resource(key).filter(|info| info.declared).map_or(1, |info| info.slots)
 }
 
 /// With room for what tells it from others of the same name.

@@ -21,7 +21,7 @@ use crate::table::DeadlockPolicy;
 /// ```
 pub struct PoolOptions {
     pub(super) inventory: Box<dyn Inventory>,
-    pub(super) slots: u32,
+    pub(super) slots: Option<u32>,
     pub(super) deadlocks: DeadlockPolicy,
     pub(super) check_use: bool,
     pub(super) poll: Duration,
@@ -46,7 +46,7 @@ impl PoolOptions {
     pub fn of(inventory: impl Inventory + 'static) -> Self {
         PoolOptions {
             inventory: Box::new(inventory),
-            slots: 1,
+            slots: None,
             deadlocks: DeadlockPolicy::default(),
             check_use: false,
             poll: Duration::from_secs(1),
@@ -71,9 +71,9 @@ impl PoolOptions {
         Self::from_spec(spec.as_deref().unwrap_or("host"))
     }
 
-    /// How many claims for one slot may share a device. One if not said.
+    /// How many claims for one slot may share a device. If not said: as many as others who share the table have said, else one.
     pub fn slots(self, slots: u32) -> Self {
-        PoolOptions { slots, ..self }
+        PoolOptions { slots: Some(slots), ..self }
     }
 
     /// What to do about deadlocks.

@@ -32,6 +32,8 @@ pub struct HostInfo {
 pub struct ProcessInfo {
     /// Its number, as it sees itself: processes in different containers may have the same.
     pub process: u32,
+    /// Its number is the same here: it is in the PID namespace of the process that asks. If not, what has that number here is another process.
+    pub here: bool,
     /// The number under which the table knows it, see [`Claim::owner`](crate::table::Claim::owner).
     pub owner: u16,
     /// How it is.
@@ -90,6 +92,7 @@ impl Host {
             let owner = owner_of(index);
             Some(ProcessInfo {
                 process: slot.process.load(Ordering::Relaxed),
+                here: self.space != 0 && slot.space.load(Ordering::Relaxed) == self.space,
                 owner,
                 life,
                 since: slot.since.load(Ordering::Relaxed),

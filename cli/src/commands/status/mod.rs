@@ -1,0 +1,58 @@
+//! `ternlease status`: devices, who has them, who waits, and why a device cannot be had.
+
+mod show;
+mod watch;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use crate::exit::Failure;
+use crate::place::Place;
+use crate::text::units::parse_duration;
+use crate::text::{colour, width};
+use crate::view::ending::Ending;
+use crate::view::{FORECASTS, View, json};
+
+/// What to show.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// As JSON; with --watch one object on each line
+    #[arg(long)]
+    json: bool,
+    /// Show it again every so many seconds (2 if not said), until Ctrl-C
+    #[arg(
+        long,
+        short,
+        value_name = "SECONDS",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "2",
+        value_parser = parse_duration
+    )]
+    watch: Option<Duration>,
+}
+
+/// Shows it, once or again and again.
+pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
+    // Before there are threads, so that none of them is ended by the signals that end this.
+    let ending = args.watch.map(|_| Ending::new()).transpose()?;
+    let pool = place.open()?;
+    let url = place.url();
+    let look = || View::of(&pool, &url, if args.json { FORECASTS } else { 1 });
+    match args.watch.zip(ending) {
+        Some((interval, ending)) if args.json => {
+            watch::as_lines(interval, &ending, || json::line(&json::value(&look())))
+        }
+        Some((interval, ending)) => {
+            watch::as_screens(interval, &ending, || show::text(&look(), width(), colour::wanted()))
+        }
+        None if args.json => {
+            println!("{}", json::text(&json::value(&look())));
+            Ok(ExitCode::SUCCESS)
+        }
+        None => {
+            print!("{}", show::text(&look(), width(), colour::wanted()));
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Who is behind the numbers of a table.
+
+use std::collections::HashMap;
+use std::fs;
+
+use ternlease::{HostInfo, ProcessInfo, ProcessLife, Time};
+
+use crate::people;
+
+/// The process that holds a lease or waits, as far as it can be seen from here. What is not known is `None`, and never a guess.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Who {
+    /// Its number, here.
+    pub pid: Option<u32>,
+    /// Whose it is.
+    pub user: Option<String>,
+    /// What it runs.
+    pub command: Option<String>,
+}
+
+/// All processes that use a table.
+#[derive(Debug, Default)]
+pub struct Crowd {
+    by_owner: HashMap<u16, Who>,
+}
+
+impl Crowd {
+    /// Those who use this file; nobody if the table is not shared.
+    pub fn of(host: Option<&HostInfo>) -> Self {
+        let processes = host.map_or(&[][..], |host| &host.processes);
+        Crowd { by_owner: processes.iter().map(|process| (process.owner, who(process))).collect() }
+    }
+
+    /// The process of this number in the table.
+    pub fn who(&self, owner: u16) -> Who {
+        self.by_owner.get(&owner).cloned().unwrap_or_default()
+    }
+}
+
+/// What can be seen of a process that uses the table.
+pub fn who(process: &ProcessInfo) -> Who {
+    let pid = process.process;
+    // In another container the same number is somebody else's, and so it is after its process has gone.
+    let visible = process.here
+        && process.life != ProcessLife::Gone
+        && started(pid).is_some_and(|at| at <= process.since);
+    if !visible {
+        return Who::default();
+    }
+    let people::Person { user, command } = people::of(pid);
+    Who { pid: Some(pid), user, command }
+}
+
+/// When a process was started, by the clock of shared tables: microseconds since the machine started.
+fn started(pid: u32) -> Option<Time> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // Its name may contain anything, brackets and blanks included; what comes after the last bracket does not.
+    let fields = stat.rsplit_once(')')?.1;
+    let ticks: u64 = fields.split_ascii_whitespace().nth(19)?.parse().ok()?;
+    // SAFETY: asks for a constant of the system.
+    let per_second = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
+    let per_second = u64::try_from(per_second).ok().filter(|&rate| rate > 0)?;
+    ticks.checked_mul(1_000_000)?.checked_div(per_second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn myself() -> ProcessInfo {
+        ProcessInfo {
+            process: std::process::id(),
+            here: true,
+            owner: 1,
+            life: ProcessLife::Lives,
+            since: Time::MAX,
+            leases: 0,
+            tickets: 0,
+        }
+    }
+
+    #[test]
+    fn a_process_is_named_only_if_it_is_the_one() {
+        let seen = who(&myself());
+        assert_eq!(seen.pid, Some(std::process::id()));
+        assert!(seen.user.is_some() && seen.command.is_some());
+        for other in [
+            ProcessInfo { here: false, ..myself() },
+            ProcessInfo { life: ProcessLife::Gone, ..myself() },
+            // What has its number now was started after it had come.
+            ProcessInfo { since: 0, ..myself() },
+            ProcessInfo { process: u32::MAX, ..myself() },
+        ] {
+            assert_eq!(who(&other), Who::default(), "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! A pool for programs: the same keys always, null for what is not known.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use ternlease::inventory::Process;
+use ternlease::{ExpectedWait, FOREVER, Reason, Take, Time};
+
+use super::crowd::Who;
+use super::{Device, Lease, View, Waiting};
+use crate::commands::devices;
+
+/// As text. What a terminal might take for a command is written as a number, as JSON allows.
+pub fn text(value: &Value) -> String {
+    escape(&format!("{value:#}"))
+}
+
+/// As text on one line.
+pub fn line(value: &Value) -> String {
+    escape(&value.to_string())
+}
+
+/// Outside of strings JSON has none of these characters but line feeds, which are let through.
+fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\u{7f}'..='\u{9f}' => safe.push_str(&format!("\\u{:04x}", c as u32)),
+            c => safe.push(c),
+        }
+    }
+    safe
+}
+
+/// Everything.
+pub fn value(view: &View) -> Value {
+    let hidden: Vec<Value> = view
+        .hidden
+        .iter()
+        .map(|hidden| json!({ "device": hidden.device, "mask": hidden.mask }))
+        .collect();
+    json!({
+        "pool": view.url,
+        "devices": view.devices.iter().map(device).collect::<Vec<_>>(),
+        "leases": view.leases.iter().map(|held| lease(view, held)).collect::<Vec<_>>(),
+        "queue": view.line.iter().map(|ticket| waiting(view, ticket)).collect::<Vec<_>>(),
+        "hidden": hidden,
+        "absences": view.absences,
+        "warnings": view.warnings,
+    })
+}
+
+/// A device, how it is, and which leases are on it.
+fn device(device: &Device) -> Value {
+    let status = &device.status;
+    let mut value = devices::value(&status.device);
+    let more = json!({
+        "device": device.name,
+        "key": device.key,
+        "health": status.health as i8,
+        "trouble": status.trouble,
+        "memory_used_mib": status.memory_used,
+        "memory_leased_mib": status.leased_memory,
+        "busy_percent": status.busy,
+        "slots": status.slots.0,
+        "slots_used": status.slots.1,
+        "leases": status.leases.iter().map(|lease| lease.id.0).collect::<Vec<_>>(),
+        "waiting": device.waiting,
+        "squatters": status.squatters.iter().map(squatter).collect::<Vec<_>>(),
+        "idle_seconds": status.idle_for.map(|idle| idle.as_secs_f64()),
+        "seen_seconds": status.seen.map(|seen| seen.as_secs_f64()),
+    });
+    if let (Value::Object(all), Value::Object(more)) = (&mut value, more) {
+        all.extend(more);
+    }
+    value
+}
+
+fn squatter(process: &Process) -> Value {
+    json!({
+        "pid": process.pid,
+        "user": process.user,
+        "command": process.command,
+        "memory_mib": process.memory,
+    })
+}
+
+/// A lease, and whose it is.
+pub fn lease(view: &View, lease: &Lease) -> Value {
+    let info = &lease.info;
+    let takes = info.takes.iter().zip(&lease.devices).map(|(taken, device)| {
+        json!({
+            "device": device,
+            "key": taken.resource,
+            "slots": taken.slots,
+            "memory_mib": taken.memory,
+        })
+    });
+    let mut value = json!({
+        "lease": info.id.0,
+        "holder": info.holder,
+        "devices": lease.devices,
+        "takes": takes.collect::<Vec<_>>(),
+        "priority": info.priority,
+        "age_seconds": view.since(info.granted_at).as_secs_f64(),
+        "left_seconds": view.until(info.end).map(|left| left.as_secs_f64()),
+        "ttl_seconds": length(info.ttl),
+        "revoking": info.revoking,
+        "reason": info.reason.map(Reason::name),
+        "reason_code": info.reason.map(Reason::code),
+        "revoker": info.revoker,
+        "spare": info.spare,
+        "preemptible": info.preemptible,
+        "shared": info.shared,
+        "parent": info.parent.map(|parent| parent.0),
+    });
+    add_who(&mut value, &lease.who);
+    value
+}
+
+/// A claim that waits, and whose it is.
+pub fn waiting(view: &View, waiting: &Waiting) -> Value {
+    let info = &waiting.info;
+    let (slots, memory) = match info.take {
+        Take::Amount { slots, memory } => (Some(slots), Some(memory)),
+        _ => (None, None),
+    };
+    let mut value = json!({
+        "place": info.place,
+        "ticket": info.id.0,
+        "holder": info.holder,
+        "count": info.count,
+        "candidates": waiting.candidates,
+        "take": match info.take {
+            Take::Exclusive => "exclusive",
+            Take::Shared => "shared",
+            Take::Amount { .. } => "amount",
+        },
+        "slots": slots,
+        "memory_mib": memory,
+        "priority": info.priority,
+        "spare": info.spare,
+        "preempt": info.preempt,
+        "ttl_seconds": length(info.ttl),
+        "waited_seconds": view.since(info.queued_at).as_secs_f64(),
+        "expected_seconds": waiting.expected.and_then(expected),
+    });
+    add_who(&mut value, &waiting.who);
+    value
+}
+
+fn expected(wait: ExpectedWait) -> Option<f64> {
+    match wait {
+        ExpectedWait::None => Some(0.0),
+        ExpectedWait::About(wait) => Some(wait.as_secs_f64()),
+        _ => None,
+    }
+}
+
+/// `None`: without end.
+fn length(time: Time) -> Option<f64> {
+    (time < FOREVER).then(|| Duration::from_micros(time).as_secs_f64())
+}
+
+fn add_who(value: &mut Value, who: &Who) {
+    if let Value::Object(all) = value {
+        all.insert("pid".into(), json!(who.pid));
+        all.insert("user".into(), json!(who.user));
+        all.insert("command".into(), json!(who.command));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_control_character_reaches_the_output_and_none_is_lost() {
+        let odd = json!({ "holder": "a\x1b[31m\u{9b}\u{7f}\nb" });
+        for text in [text(&odd), line(&odd)] {
+            assert!(text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+            assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), odd);
+        }
+    }
+}
