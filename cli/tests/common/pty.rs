@@ -67,7 +67,7 @@ impl Terminal {
             let mut buffer = [0; 4096];
             loop {
                 let count = screen.read(&mut buffer).unwrap_or(0);
-                let mut seen = tell.0.lock().unwrap();
+                let mut seen = tell.0.lock().unwrap_or_else(|broken| broken.into_inner());
                 seen.text.extend_from_slice(&buffer[..count]);
                 seen.closed |= count == 0;
                 tell.1.notify_all();
@@ -109,6 +109,12 @@ impl Terminal {
                 return number;
             }
         }
+    }
+
+    /// The process group that gets what is typed.
+    pub fn foreground(&self) -> i32 {
+        // SAFETY: the descriptor is open.
+        unsafe { libc::tcgetpgrp(self.keys.as_raw_fd()) }
     }
 
     /// Waits for its end; code and signal.

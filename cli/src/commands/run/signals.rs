@@ -71,13 +71,17 @@ impl Signals {
         (got == size as isize).then(|| unsafe { info.assume_init() }.ssi_signo as c_int)
     }
 
-    /// Stops this process as if it did not handle the signal; returns when it is continued, or at once if it cannot be stopped.
+    /// Stops this process as if it did not handle the signal, with its group as a terminal does it; returns when it is continued, or at once if it cannot
+    /// be stopped.
     pub fn stop_by(&self, signal: c_int) {
+        // Others of the group are parts of the same job: a shell sees it stopped if all are. SIGSTOP comes from somebody who meant one process.
+        // SAFETY: takes no pointers.
+        let whom = if signal == libc::SIGSTOP { unsafe { libc::getpid() } } else { 0 };
         let (one, mut before) = (set(&[signal]), empty());
         // SAFETY: signal sets, and a signal that this process sends to itself.
         unsafe {
             libc::pthread_sigmask(libc::SIG_UNBLOCK, &one, &mut before);
-            libc::kill(libc::getpid(), signal);
+            libc::kill(whom, signal);
             libc::pthread_sigmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
         }
     }
