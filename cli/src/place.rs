@@ -7,6 +7,7 @@ use crate::exit::{Failure, NO_DEVICES};
 
 /// Which pool: the same for all commands.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Which pool")]
 pub struct Place {
     /// The pool: host:, host:NAME or host:/PATH for all processes of this machine
     #[arg(long, global = true, value_name = "URL", env = "TERNLEASE_POOL", hide_env_values = true)]

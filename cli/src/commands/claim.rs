@@ -18,21 +18,21 @@ use crate::place::Place;
 use crate::text::units::parse_duration;
 
 const AFTER_HELP: &str = "\
-  lease=$(ternlease claim -n 2)         # held until this shell ends, or
-  ternlease release $lease              # until it is given back
+The lease is held by a small process in the background until the shell that
+called has ended, or somebody gives it back. Killing that process gives the
+devices back, too.
 
-  eval \"$(ternlease claim --env)\"       # sets CUDA_VISIBLE_DEVICES and the like,
-  ternlease release                     # and TERNLEASE_LEASE, which this reads
+Examples:
+  lease=$(ternlease claim -n 2)
+  ternlease release $lease
 
-The lease is held by a small process in the background. Killing that one gives
-the devices back, too.";
+  eval \"$(ternlease claim --env)\"   # CUDA_VISIBLE_DEVICES, TERNLEASE_LEASE
+  ternlease release                 # the lease in TERNLEASE_LEASE";
 
 /// What to claim, and for whom.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    #[command(flatten)]
-    wish: Wish,
     /// The lease ends after so long, unless `ternlease renew` comes first [default: no end]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     ttl: Option<Duration>,
@@ -48,6 +48,9 @@ pub struct Args {
     /// As JSON
     #[arg(long)]
     json: bool,
+    // Last: what comes after it would be listed under its heading.
+    #[command(flatten)]
+    wish: Wish,
 }
 
 /// Claims.

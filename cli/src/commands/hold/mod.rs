@@ -110,11 +110,14 @@ pub fn start(
     unsafe {
         command.pre_exec(move || {
             libc::setsid();
-            // The lease's is inherited already.
-            match libc::fcntl(process, libc::F_SETFD, 0) {
-                -1 => Err(std::io::Error::last_os_error()),
-                _ => Ok(()),
+            // Whatever else the caller has open, a pipe that somebody reads to its end, must not stay open for longer. Old systems cannot do that.
+            libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
+            for needed in [lease, process] {
+                if libc::fcntl(needed, libc::F_SETFD, 0) == -1 {
+                    return Err(std::io::Error::last_os_error());
+                }
             }
+            Ok(())
         });
     }
     let started = command.spawn();

@@ -32,17 +32,18 @@ use terminal::Terminal;
 use wish::Wish;
 
 const AFTER_HELP: &str = "\
-The program sees its devices and no others (CUDA_VISIBLE_DEVICES and the like),
-and the number of its lease in TERNLEASE_LEASE. It gets the terminal, signals are
-passed on, and the command ends as it ended: with the same code, or by the same
-signal (128 + n for a shell).
+The program sees its devices and no others (CUDA_VISIBLE_DEVICES and such),
+and the number of its lease in TERNLEASE_LEASE. It gets the terminal, signals
+are passed on, and the command ends as it ended: with the same code, or by the
+same signal (128 + n for a shell).
 
 The lease is held as long as the program or anything it started lives, even if
-this command is killed: they inherit a file descriptor that stands for it. (What
-closes all descriptors it does not know gives it up.) If the lease is taken away,
-the program gets a notice and is killed when the notice is over: exit 121. While
-it is stopped (Ctrl-Z) nobody can tell it.
+this command is killed: they inherit a file descriptor that stands for it.
+(What closes all descriptors it does not know gives it up.) If the lease is
+taken away, the program gets a notice and is killed when the notice is over:
+exit 121. While it is stopped (Ctrl-Z), nobody can tell it.
 
+Examples:
   ternlease run -- python train.py
   ternlease run -n 2 --min-memory 40G --timeout 2h -- ./train
   ternlease run --memory 8G -- python serve.py
@@ -52,8 +53,6 @@ it is stopped (Ctrl-Z) nobody can tell it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    #[command(flatten)]
-    wish: Wish,
     /// The lease ends if this command hangs, or is stopped, for so long: it renews it meanwhile [default: no end]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     ttl: Option<Duration>,
@@ -72,6 +71,9 @@ pub struct Args {
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "PROGRAM", num_args = 1..)]
     program: Vec<OsString>,
+    // Last: what comes after it would be listed under its heading.
+    #[command(flatten)]
+    wish: Wish,
 }
 
 /// A lease that the program will inherit, and what it sees of it.

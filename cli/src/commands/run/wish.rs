@@ -10,6 +10,7 @@ use crate::text::units::{duration, parse_duration, parse_mebibytes};
 
 /// What is wanted, and how patiently.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "What to claim")]
 pub struct Wish {
     /// How many devices: all of them or none, linked ones if possible [default: 1, or as many as --device names]
     #[arg(short = 'n', long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
