@@ -5,6 +5,7 @@
 
 mod allocations;
 mod capi;
+mod cli;
 mod handover;
 mod host;
 mod host_claim;
@@ -44,7 +45,7 @@ Benchmarks of ternlease beside its peers.
 usage: ternlease-bench [--quick] [FILTER...]
        ternlease-bench instructions [--check | --record]
 
-FILTER       a name, or the beginning of one: lease, pool, host, capi, lease.state, lease.tick.100
+FILTER       a name, or the beginning of one: lease, pool, host, capi, cli, lease.state, lease.tick.100
 --quick      fewer rounds: under a minute instead of a few; less exact
 --help       this text
 
@@ -64,6 +65,7 @@ fn main() -> ExitCode {
         ["__repeat", operation, times] => instructions::repeat(operation, times),
         ["__resident", side, what] => lease_memory::child(side, what),
         ["__host", role, place, line, argument] => host::child(role, place, line, argument),
+        [cli::TELL_TIME] => cli::tell_time(),
         ["instructions"] => instructions::run(instructions::Mode::Show),
         ["instructions", "--check"] => instructions::run(instructions::Mode::Check),
         ["instructions", "--record"] => instructions::run(instructions::Mode::Record),
@@ -96,5 +98,6 @@ fn benchmarks(words: &[&str]) -> ExitCode {
     pool_waiters::run(&mut bench);
     host::run(&mut bench);
     capi::run(&mut bench);
+    cli::run(&mut bench);
     bench.finish()
 }
