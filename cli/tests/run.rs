@@ -277,3 +277,16 @@ fn what_outlives_the_program_keeps_the_device() {
     common::kill(left, libc::SIGKILL);
     assert_eq!(status(&pool.run(&["run", "--timeout", "60", "--", "true"])).0, Some(0));
 }
+
+#[test]
+fn who_waits_for_itself_is_told() {
+    let pool = Pool::new(1);
+    let again = format!("{} run --timeout 50ms -- true", env!("CARGO_BIN_EXE_ternlease"));
+    let output = pool.run(&["run", "--", "sh", "-c", &again]);
+    assert_eq!(status(&output).0, Some(124));
+    assert!(
+        errors(&output).starts_with("ternlease: this runs within lease "),
+        "{}",
+        errors(&output)
+    );
+}

@@ -72,6 +72,16 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
+        // Who holds a lease for another, and has not opened the table yet, would make a new one.
+        let until = Instant::now() + LONG;
+        while self.path.exists()
+            && !std::thread::panicking()
+            && Instant::now() < until
+            && LeaseManager::open(&self.url())
+                .is_ok_and(|manager| manager.host().is_some_and(|info| info.processes.len() > 1))
+        {
+            std::thread::sleep(Duration::from_millis(2));
+        }
         let _ = std::fs::remove_file(&self.path);
     }
 }

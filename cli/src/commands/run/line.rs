@@ -5,7 +5,9 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use libc::c_int;
-use ternlease::{Error, GpuClaim, GpuPool, LeaseId, Outcome, PoolError, TicketId, TicketState};
+use ternlease::{
+    Error, GpuClaim, GpuPool, LeaseId, LeaseState, Outcome, PoolError, TicketId, TicketState,
+};
 
 use super::poll::{Ready, await_any};
 use super::signals::Signals;
@@ -42,7 +44,19 @@ pub fn stand(
         Some(Outcome::Granted(lease)) => return Ok(Answer::Granted(lease)),
         Some(Outcome::Waiting(id)) => Waiting { pool, id, decided: false },
     };
+    if !quiet && let Some(around) = lease_around(pool) {
+        words::say(&format!(
+            "this runs within lease {around}, which keeps its devices meanwhile; to use those, start \
+             the program without `ternlease run`"
+        ));
+    }
     ticket.wait(signals, owner, &mut Teller::new(quiet))
+}
+
+/// The lease of the program that has started this, if it is still held: to wait for its devices would be to wait for oneself.
+fn lease_around(pool: &GpuPool) -> Option<LeaseId> {
+    let id = LeaseId(std::env::var("TERNLEASE_LEASE").ok()?.parse().ok()?);
+    (pool.manager().state(id) == Some(LeaseState::Held)).then_some(id)
 }
 
 /// A place in line, which is left when this goes.
