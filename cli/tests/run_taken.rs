@@ -8,7 +8,7 @@ use std::time::Duration;
 use common::{LONG, Pool, Started, lives, wait_until};
 use ternlease::{LeaseId, LeaseState, Reason};
 
-/// Tells its lease; then what it is told to do by a trap. It waits for signals, not for its children.
+/// A program that does what `trap` says, tells its lease, and waits for signals. The number is the first that it tells.
 fn start(pool: &Pool, options: &[&str], trap: &str) -> (Started, LeaseId) {
     let script = format!("{trap}; echo $TERNLEASE_LEASE; while :; do sleep 1 & wait $!; done");
     let mut run = pool.start(&[&["run"], options, &["--", "sh", "-c", &script]].concat());
@@ -35,17 +35,19 @@ fn a_notice_lets_the_program_save_its_work() {
 fn at_the_end_of_the_notice_the_program_is_killed_with_all_it_started() {
     let pool = Pool::new(1);
     // One below it has left its group, and does not listen either.
-    let deaf = "trap '' TERM; setsid sh -c 'echo $$ >&2; exec sleep 1000' & :";
-    let (mut run, lease) =
-        start(&pool, &["--notice-signal", "USR1"], &format!("trap 'echo told' USR1; {deaf}"));
+    let script = "trap 'echo told' USR1; trap '' TERM; setsid sleep 1000 & echo $!";
+    let (mut run, below) = start(&pool, &["--notice-signal", "USR1"], script);
+    let below = below.0 as i32;
+    let lease = LeaseId(run.line().parse().unwrap());
+    // SAFETY: takes no pointers.
+    wait_until("it has left the group", || unsafe { libc::getpgid(below) } == below);
     let manager = pool.manager();
     manager.revoke_with(lease, Reason::Quota, "", Duration::from_millis(200)).unwrap();
     assert_eq!(run.line(), "told");
     assert_eq!(run.end(), (Some(121), None));
+    assert!(!lives(below), "it is gone, too");
     assert_eq!(manager.state(lease), Some(LeaseState::Revoked));
     let said = run.errors();
-    let below = said.lines().find_map(|line| line.parse().ok()).unwrap();
-    wait_until("it is gone, too", || !lives(below));
     assert!(said.contains("(QUOTA)") && said.contains("SIGUSR1"), "{said}");
 }
 
