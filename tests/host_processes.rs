@@ -155,6 +155,21 @@ fn a_lease_that_is_kept_for_children_ends_with_the_last_of_them() {
 }
 
 #[test]
+fn a_lease_that_was_kept_for_children_and_given_back_is_no_death() {
+    let place = Place::new();
+    let manager = place.open();
+    let lease = manager.acquire("gpu0", "me", Duration::from_secs(60)).unwrap();
+    let kept = manager.keep_for_children(lease).unwrap();
+    manager.release(lease).unwrap();
+    assert_eq!(manager.host().unwrap().processes.len(), 2);
+    drop(kept);
+    until("its place is free", || manager.host().unwrap().processes.len() == 1);
+    assert_eq!(deaths(&manager), 0);
+    let (events, _) = manager.events_since(0);
+    assert!(events.iter().all(|event| !matches!(event.what, What::Died { .. })), "{events:?}");
+}
+
+#[test]
 fn a_lease_that_was_handed_on_ends_with_its_new_owner() {
     let place = Place::new();
     let manager = place.open();

@@ -6,6 +6,7 @@
 
 mod allocations;
 mod capi;
+mod cli;
 mod cost;
 mod cost_coren;
 mod cost_decide;
@@ -52,7 +53,7 @@ Benchmarks of ternlease beside its peers.
 usage: ternlease-bench [--quick] [FILTER...]
        ternlease-bench instructions [--check | --record]
 
-FILTER       a name, or the beginning of one: lease, pool, host, capi, cost, lease.state, lease.tick.100
+FILTER       a name, or the beginning of one: lease, pool, host, capi, cost, cli, lease.state, lease.tick.100
 --quick      fewer rounds: under a minute instead of a few; less exact
 --help       this text
 
@@ -73,6 +74,7 @@ fn main() -> ExitCode {
         ["__resident", side, what] => lease_memory::child(side, what),
         ["__host", role, place, line, argument] => host::child(role, place, line, argument),
         ["__cost", "probe"] => cost_probe::child(),
+        [cli::TELL_TIME] => cli::tell_time(),
         ["instructions"] => instructions::run(instructions::Mode::Show),
         ["instructions", "--check"] => instructions::run(instructions::Mode::Check),
         ["instructions", "--record"] => instructions::run(instructions::Mode::Record),
@@ -106,5 +108,6 @@ fn benchmarks(words: &[&str]) -> ExitCode {
     host::run(&mut bench);
     capi::run(&mut bench);
     cost::run(&mut bench);
+    cli::run(&mut bench);
     bench.finish()
 }

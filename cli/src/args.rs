@@ -45,6 +45,9 @@ pub enum Command {
     Revoke(commands::revoke::Args),
     /// Lease the devices that a running process uses, until it ends
     Adopt(commands::adopt::Args),
+    /// Hold a lease for a process: what `claim` and `adopt` leave behind
+    #[command(hide = true)]
+    Hold(commands::hold::Args),
     /// Show deadlocks, and break them
     Deadlocks(commands::deadlocks::Args),
     /// Show what happened, and what happens

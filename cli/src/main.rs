@@ -40,6 +40,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Renew(args) => commands::renew::run(place, &args),
         Command::Revoke(args) => commands::revoke::run(place, &args),
         Command::Adopt(args) => commands::adopt::run(place, &args),
+        Command::Hold(args) => commands::hold::run(place, &args),
         Command::Deadlocks(args) => commands::deadlocks::run(place, &args),
         Command::Events(args) => commands::events::run(place, &args),
         Command::Timeline(args) => commands::timeline::run(place, &args),

@@ -1,12 +1,13 @@
 //! Which pool the command is about.
 
 use clap::Args;
-use ternlease::{GpuPool, LeaseManager, PoolOptions};
+use ternlease::{Error, GpuPool, LeaseManager, PoolError, PoolOptions};
 
 use crate::exit::{Failure, NO_DEVICES};
 
 /// Which pool: the same for all commands.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Which pool")]
 pub struct Place {
     /// The pool: host:, host:NAME or host:/PATH for all processes of this machine
     #[arg(long, global = true, value_name = "URL", env = "TERNLEASE_POOL", hide_env_values = true)]
@@ -23,6 +24,16 @@ pub struct Place {
         hide_env_values = true
     )]
     devices: Option<String>,
+    /// How many may share a device by slots: the same for all who use the pool
+    #[arg(
+        long,
+        global = true,
+        value_name = "N",
+        env = "TERNLEASE_SLOTS",
+        hide_env_values = true,
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    slots_per_device: Option<u32>,
 }
 
 impl Place {
@@ -37,16 +48,25 @@ impl Place {
 
     /// How its devices are found.
     pub fn options(&self) -> Result<PoolOptions, Failure> {
-        Ok(match (&self.devices, self.fake) {
+        let options = match (&self.devices, self.fake) {
             (_, Some(count)) => PoolOptions::from_spec(&format!("fake:{count}"))?,
             (Some(spec), None) => PoolOptions::from_spec(spec)?,
             (None, None) => PoolOptions::from_spec("host")?,
-        })
+        };
+        Ok(self.slots_per_device.into_iter().fold(options, PoolOptions::slots))
     }
 
     /// The pool, whether or not it has devices.
     pub fn open(&self) -> Result<GpuPool, Failure> {
-        Ok(GpuPool::open_with(&self.url(), self.options()?)?)
+        GpuPool::open_with(&self.url(), self.options()?).map_err(|error| match error {
+            PoolError::Lease(Error::InUse) => Failure::new(format!(
+                "the devices of {} are in use with another number of slots than {}; give all who \
+                 use the pool the same TERNLEASE_SLOTS",
+                self.url(),
+                self.slots_per_device.unwrap_or(1)
+            )),
+            error => error.into(),
+        })
     }
 
     /// The pool, which must have devices; if not, why it has none and what to do.

@@ -3,7 +3,7 @@
 use super::{Env, GpuPool};
 use crate::inventory::{GpuDevice, Vendor};
 use crate::manager::Notice;
-use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Time};
+use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Reason, Time};
 
 /// Devices, for as long as this lives: dropping it gives them back, and whoever is first in line has them before the drop returns.
 ///
@@ -150,6 +150,34 @@ impl GpuLease {
     }
 }
 
+impl GpuPool {
+    /// Takes up a lease that goes by its id, as [`GpuClaim::submit`](super::GpuClaim::submit) and [`GpuLease::into_id`] leave it: from now on its
+    /// devices are given back when what this gives is dropped. An error if it is over, or holds no device of this pool.
+    ///
+    /// ```
+    /// use ternlease::{GpuPool, Outcome, PoolOptions};
+    ///
+    /// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:1")?)?;
+    /// let Some(Outcome::Granted(id)) = pool.claim().submit()? else { panic!("it is free") };
+    /// let lease = pool.take_up(id)?;
+    /// assert_eq!(lease.gpu_index(), 0);
+    /// drop(lease);
+    /// assert!(pool.take_up(id).is_err(), "it was given back");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn take_up(&self, id: LeaseId) -> Result<GpuLease, Error> {
+        let info = self.inner.manager.lease(id).ok_or(Error::UnknownLease)?;
+        match self.inner.manager.state(id) {
+            Some(LeaseState::Held) => GpuLease::of(self, id),
+            Some(over) => {
+                // One whose time has just run out, which nobody has noted yet, has no reason so far.
+                Err(Error::NotHeld(over, info.reason.unwrap_or(Reason::TimedOut)))
+            }
+            None => Err(Error::UnknownLease),
+        }
+    }
+}
+
 impl Drop for GpuLease {
     #[inline]
     fn drop(&mut self) {
@@ -165,7 +193,21 @@ impl Drop for GpuLease {
 mod tests {
     use std::time::Duration;
 
-    use crate::{GpuDevice, GpuPool, Vendor};
+    use crate::{Error, GpuDevice, GpuPool, LeaseId, LeaseState, Reason, Vendor};
+
+    #[test]
+    fn a_lease_that_went_by_its_id_can_be_taken_up() {
+        let pool = GpuPool::new(&[GpuDevice::new(Vendor::Nvidia, 0, "A100")]);
+        let id = pool.claim().try_now().unwrap().unwrap().into_id();
+        let lease = pool.take_up(id).unwrap();
+        assert_eq!((lease.id(), lease.gpu_index()), (id, 0));
+        assert!(pool.try_claim().unwrap().is_none(), "it is still held");
+        drop(lease);
+        assert!(pool.try_claim().unwrap().is_some(), "and now it is not");
+        let over = Error::NotHeld(LeaseState::Expired, Reason::Released);
+        assert_eq!(pool.take_up(id).unwrap_err(), over);
+        assert_eq!(pool.take_up(LeaseId(1)).unwrap_err(), Error::UnknownLease);
+    }
 
     #[test]
     fn what_is_given_back_is_no_longer_in_the_list_of_what_is_kept() {

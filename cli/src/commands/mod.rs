@@ -9,6 +9,7 @@ pub mod deadlocks;
 pub mod devices;
 pub mod doctor;
 pub mod events;
+pub mod hold;
 pub mod man;
 pub mod metrics;
 pub mod queue;

@@ -1,15 +1,51 @@
-//! `ternlease release`: to be written.
+//! `ternlease release`: gives leases back, whoever has them.
 
 use std::process::ExitCode;
+
+use ternlease::{Error, LeaseId};
 
 use crate::exit::Failure;
 use crate::place::Place;
 
-/// What to do.
-#[derive(Debug, clap::Args)]
-pub struct Args {}
+const AFTER_HELP: &str = "\
+Any process that may use the pool can give back any lease: a program that `run`
+started on it is told and ended. To take a lease away from somebody, with a
+reason, use `ternlease revoke`.";
 
-/// Does it.
-pub fn run(_place: &Place, _args: &Args) -> Result<ExitCode, Failure> {
-    Err(Failure::new("not written yet"))
+/// What to give back.
+#[derive(Debug, clap::Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct Args {
+    /// The number of a lease, as `claim` printed it; several if need be
+    #[arg(
+        value_name = "LEASE",
+        env = "TERNLEASE_LEASE",
+        hide_env_values = true,
+        required = true,
+        value_delimiter = ' '
+    )]
+    leases: Vec<u64>,
+}
+
+/// Gives them back. All that can be are, whatever is said of the others.
+pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
+    let manager = place.manager()?;
+    let mut failure = None;
+    for &id in &args.leases {
+        if let Err(error) = manager.release(LeaseId(id)) {
+            failure.get_or_insert(explain(id, error));
+        }
+    }
+    failure.map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// Why nothing could be done with a lease.
+pub fn explain(id: u64, error: Error) -> Failure {
+    match error {
+        Error::UnknownLease => Failure::new(format!(
+            "no lease {id} is remembered in this pool; `ternlease status` shows those there are"
+        )),
+        Error::NotHeld(..) => Failure::new(format!("lease {id}: {error}")),
+        error => error.into(),
+    }
 }

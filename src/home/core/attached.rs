@@ -221,9 +221,15 @@ impl<U: Undo> Core<U> {
 fn reap_slot<U: Undo>(host: &Host, state: &State<U>, slot: usize, now: Time) {
     let table = &state.table;
     if let Ok(reaped) = table.reap(now, owner_of(slot), Reason::HolderDied) {
-        table.record_death(now, host.process_in(slot), reaped);
+        // A tree that had nothing left has ended as it should: nobody has died.
+        let died = !host.is_tree(slot) || reaped.leases != 0;
+        if died {
+            table.record_death(now, host.process_in(slot), reaped);
+        }
         host.journal().commit();
-        host.count_death();
+        if died {
+            host.count_death();
+        }
         host.free_slot(slot);
         // It may have died after it had decided something and before it had told.
         table.each_untold(|place| {

@@ -61,6 +61,11 @@ impl Host {
         self.file.slots[slot].state.load(Ordering::Acquire) != slot_state::FREE
     }
 
+    /// Is the slot one of whoever has inherited a lease?
+    pub fn is_tree(&self, slot: usize) -> bool {
+        self.file.slots[slot].state.load(Ordering::Acquire) == slot_state::TREE
+    }
+
     /// The slot is this process's from now on. Only with the lock.
     pub fn settle_in(&self, now: Time) {
         self.settle_into(self.slot, slot_state::PROCESS, now);

@@ -1,0 +1,98 @@
+//! The processes below this one. It adopts those whose parents die, so that it knows when the last of them is gone.
+
+use std::time::{Duration, Instant};
+
+use libc::{c_int, pid_t};
+
+/// How long to wait for processes that were killed: one that is stuck in a driver may never go.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// From now on whoever is left behind by a child becomes a child of this process.
+pub fn adopt_orphans() {
+    // SAFETY: sets a flag of this process.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+}
+
+/// What has become of a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// It ended with this number.
+    Exited(c_int),
+    /// A signal ended it.
+    Killed(c_int),
+    /// A signal stopped it.
+    Stopped(c_int),
+}
+
+/// The next change of any child, if there is one.
+pub fn next_change() -> Option<(pid_t, Change)> {
+    loop {
+        let mut status = 0;
+        // SAFETY: there is a place for the status.
+        let child = unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG | libc::WUNTRACED) };
+        match child {
+            -1 if std::io::Error::last_os_error().raw_os_error() == Some(libc::EINTR) => {}
+            ..=0 => return None,
+            child if libc::WIFEXITED(status) => {
+                return Some((child, Change::Exited(libc::WEXITSTATUS(status))));
+            }
+            child if libc::WIFSIGNALED(status) => {
+                return Some((child, Change::Killed(libc::WTERMSIG(status))));
+            }
+            child if libc::WIFSTOPPED(status) => {
+                return Some((child, Change::Stopped(libc::WSTOPSIG(status))));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Is nobody left? (Who ended meanwhile is not.)
+pub fn are_gone() -> bool {
+    while next_change().is_some() {}
+    // SAFETY: takes no status. Only looks, and reaps nobody.
+    let any = unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        libc::waitid(libc::P_ALL, 0, &mut info, libc::WEXITED | libc::WNOHANG | libc::WNOWAIT)
+    };
+    any == -1 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ECHILD)
+}
+
+/// Kills everybody who is left, those below them included.
+pub fn kill_all() {
+    let until = Instant::now() + PATIENCE;
+    while !are_gone() && Instant::now() < until {
+        for child in list() {
+            // SAFETY: a child of ours that has not been reaped: its number is nobody else's.
+            unsafe { libc::kill(child, libc::SIGKILL) };
+        }
+        // Their children become ours as they go, a moment later.
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+/// The children of this process, as far as the system lists them.
+fn list() -> Vec<pid_t> {
+    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let lists =
+        threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
+    lists
+        .flat_map(|list| {
+            list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<pid_t>>()
+        })
+        .collect()
+}
+
+/// The parent of a process, if that can be seen.
+pub fn parent_of(process: u32) -> Option<u32> {
+    stat_field(process, 4)?.parse().ok()
+}
+
+/// A field of `/proc/PID/stat`, by the number that its manual page gives it; from the third on.
+pub fn stat_field(process: u32, number: usize) -> Option<String> {
+    let stat = std::fs::read(format!("/proc/{process}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat).into_owned();
+    // The second is a name, in which there may be anything, also brackets.
+    let (_, rest) = stat.rsplit_once(')')?;
+    rest.split_ascii_whitespace().nth(number.checked_sub(3)?).map(str::to_owned)
+}

@@ -1,0 +1,132 @@
+//! Staying beside the program while it runs: signals, the terminal, its lease, its end.
+
+use std::os::fd::AsFd;
+
+use libc::{c_int, pid_t};
+
+use super::children::{self, Change};
+use super::fate::{Fate, Order};
+use super::poll::{Ready, await_any};
+use super::signals::Signals;
+use super::terminal::Terminal;
+
+/// How the program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// With this number.
+    Code(u8),
+    /// By this signal.
+    Signal(c_int),
+    /// Its lease, or its time, was over; the number says which.
+    Taken(u8),
+}
+
+/// A program that runs.
+#[derive(Debug)]
+pub struct Supervisor {
+    /// Its process, and its group.
+    pub child: pid_t,
+    /// Of this process.
+    pub signals: Signals,
+    /// If there is one.
+    pub terminal: Option<Terminal>,
+    /// Of its lease.
+    pub fate: Fate,
+}
+
+impl Supervisor {
+    /// Until it ends.
+    pub fn run(&mut self) -> End {
+        loop {
+            let ended = self.look_at_children();
+            if let Some(end) = ended {
+                return self.tidy_up(end);
+            }
+            match self.fate.look() {
+                Order::GoOn => {}
+                Order::Ask(signal) => {
+                    self.send(signal);
+                    // Who is stopped cannot answer.
+                    self.send(libc::SIGCONT);
+                }
+                Order::Kill => self.send(libc::SIGKILL),
+            }
+            let limit = self.fate.look_within();
+            let ready = await_any(&[Some(self.signals.as_fd()), self.fate.watch()], limit);
+            if ready.contains(Ready(0)) {
+                while let Some(signal) = self.signals.next() {
+                    self.take(signal);
+                }
+            }
+        }
+    }
+
+    /// To all of the child's group.
+    fn send(&self, signal: c_int) {
+        // SAFETY: takes no pointers. The child has not been reaped, so the group is still its own.
+        unsafe { libc::kill(-self.child, signal) };
+    }
+
+    fn take(&self, signal: c_int) {
+        match signal {
+            // Looked at in any case.
+            libc::SIGCHLD => {}
+            libc::SIGCONT => self.go_on(),
+            signal => self.send(signal),
+        }
+    }
+
+    /// What has become of the child, if it has ended. Others that have become ours are only reaped.
+    fn look_at_children(&mut self) -> Option<End> {
+        while let Some((process, change)) = children::next_change() {
+            match change {
+                _ if process != self.child => {}
+                Change::Exited(code) => return Some(End::Code(code as u8)),
+                Change::Killed(signal) => return Some(End::Signal(signal)),
+                Change::Stopped(signal) => self.stopped(signal),
+            }
+        }
+        None
+    }
+
+    /// The child has stopped. If it only wants the terminal, and we have it, it gets it; otherwise we stop, too, so that the shell
+    /// that started us sees it.
+    fn stopped(&mut self, signal: c_int) {
+        if self.fate.code().is_some() {
+            return self.send(libc::SIGCONT);
+        }
+        let Some(terminal) = &mut self.terminal else { return };
+        let wants_terminal = matches!(signal, libc::SIGTTIN | libc::SIGTTOU);
+        if wants_terminal && terminal.give(self.child) {
+            return self.send(libc::SIGCONT);
+        }
+        let had_it = terminal.take_back();
+        if had_it || signal != libc::SIGSTOP {
+            self.signals.stop_by(signal);
+            self.go_on();
+        }
+    }
+
+    /// We go on, and so shall the child.
+    fn go_on(&self) {
+        if let Some(terminal) = &self.terminal {
+            terminal.give_again(self.child);
+        }
+        self.send(libc::SIGCONT);
+    }
+
+    /// The child is gone. Who is left of a program that was to be ended goes with it.
+    fn tidy_up(&self, end: End) -> End {
+        let taken = self.fate.code();
+        if taken.is_some() {
+            children::kill_all();
+        }
+        if let Some(terminal) = &self.terminal {
+            let had_it = terminal.take_back();
+            if had_it && !matches!(end, End::Code(_)) {
+                terminal.restore_modes();
+            }
+        }
+        taken.map_or(end, End::Taken)
+    }
+}
