@@ -22,6 +22,8 @@ pub struct Named {
 impl Named {
     /// Opens the table, and looks at the devices once. What happened is there to be read even if no driver answers.
     pub fn open(place: &Place) -> Result<Self, Failure> {
+        // What makes no sense is no reason to go on without devices.
+        place.options()?;
         match place.open() {
             Ok(pool) => Ok(Self::of(&pool)),
             Err(failure) => {

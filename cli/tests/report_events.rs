@@ -113,6 +113,14 @@ fn since_begins_after_an_event() {
 }
 
 #[test]
+fn devices_that_make_no_sense_are_an_error() {
+    let mut command = Pool::new(1).command(&["events", "--devices", "nonsense"]);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("nonsense"));
+}
+
+#[test]
 fn what_is_forgotten_is_counted() {
     let pool = Pool::new(1);
     // More than any table remembers.

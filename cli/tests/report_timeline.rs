@@ -93,7 +93,7 @@ fn the_trace_has_a_thread_for_each_device() {
             assert!(slice[key].is_u64(), "{slice}");
         }
         for key in ["lease", "device", "state", "held", "reason", "reason_words", "granted_at"] {
-            assert!(!slice["args"].get(key).is_none(), "{slice}");
+            assert!(slice["args"].get(key).is_some(), "{slice}");
         }
     }
     assert!(slices.iter().any(|slice| slice["name"] == NASTY));
