@@ -78,9 +78,32 @@ fn every_make_target_that_is_mentioned_exists() {
                 continue; // the word, not the command
             }
             let rest = &text[at + word.len()..];
+            if rest.starts_with('-') {
+                continue; // somebody else's Makefile, in a recipe
+            }
             let target: String = rest.chars().take_while(|c| c.is_alphanumeric()).collect();
             let rule = format!("\n{target}:");
             assert!(makefile.contains(&rule), "{page}: there is no `make {target}`");
+        }
+    }
+}
+
+#[test]
+fn every_shell_block_is_run_somewhere() {
+    for page in pages() {
+        let commands = blocks(&page, "sh").concat();
+        match page.as_str() {
+            // By this file: see above.
+            "README.md" => {}
+            "CONTRIBUTING.md" => assert!(commands.lines().all(|line| line.starts_with("make "))),
+            "docs/recipes.md" => {
+                assert!(read("cli/tests/recipes.rs").contains("../docs/recipes.md"), "{page}");
+            }
+            // It changes the machine, and needs a group of people.
+            "docs/homes.md" => {
+                assert_eq!(commands, "sudo install -d -m 2770 -g gpu /run/ternlease\n");
+            }
+            _ => assert_eq!(commands, "", "{page}: which test runs this?"),
         }
     }
 }

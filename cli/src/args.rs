@@ -63,7 +63,7 @@ pub enum Command {
     /// Show what this machine can do
     Cap(commands::cap::Args),
     /// Compute a result here, on a GPU, or fetch it?
-    Verdict(commands::verdict::Args),
+    Verdict(Box<commands::verdict::Args>),
     /// Print the devices as a resource specification for CTest
     CtestSpec(commands::ctest_spec::Args),
     /// Print completions for a shell

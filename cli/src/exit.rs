@@ -11,6 +11,9 @@ Exit codes:
     0  done; `run`: what the program itself ended with, 128 + n if signal n ended it
     1  failed: what happened and what to do is on standard error
     2  the command line makes no sense
+   10  `verdict --exit-trit`: fetch the result (0: compute it)
+   11  `verdict --exit-trit`: computing and fetching take the same time
+   12  `verdict --exit-trit`: it can neither be computed nor fetched here
   121  the lease was taken away, and the program with it
   122  the claim can never be granted: more is wanted than exists
   123  there are no devices
@@ -18,6 +21,12 @@ Exit codes:
   126  the program could not be started
   127  there is no such program";
 
+/// Fetch the result.
+pub const FETCH: u8 = 10;
+/// Computing and fetching take the same time.
+pub const BREAK_EVEN: u8 = 11;
+/// It can neither be computed nor fetched.
+pub const NEITHER: u8 = 12;
 /// The lease was taken away.
 pub const REVOKED: u8 = 121;
 /// More is wanted than exists.

@@ -3,8 +3,10 @@
 mod args;
 mod commands;
 mod exit;
+mod names;
 mod people;
 mod place;
+mod svg;
 mod text;
 mod view;
 

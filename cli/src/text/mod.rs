@@ -1,6 +1,9 @@
 //! What people and programs read.
 
+pub mod clock;
 pub mod colour;
+pub mod line;
+pub mod reasons;
 pub mod table;
 pub mod units;
 

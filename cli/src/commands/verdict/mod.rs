@@ -1,0 +1,141 @@
+//! `ternlease verdict`: compute a result here, on a GPU, or fetch it?
+
+mod numbers;
+mod shape;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use serde_json::Value;
+use ternlease::cost::{Answer, Estimate, Obstacle, Route};
+use ternlease::{Advice, Kind, Task, Verdict};
+
+use super::cap::units::seconds;
+use super::cap::{Wishes, read};
+use crate::exit::{BREAK_EVEN, FETCH, Failure, NEITHER};
+use crate::place::Place;
+use crate::text::colour::{Mood, paint, wanted};
+use numbers::{kind, route};
+use shape::Shape;
+
+/// What is to be done, and what is known of it.
+#[derive(Debug, clap::Args)]
+#[command(
+    override_usage = "\
+ternlease verdict [OPTIONS] --flops N --mem N --peak N --result N
+       ternlease verdict [OPTIONS] --sort N,B,R | --scan N,R | --hash N |
+                         --matmul M,N,K,R | --etl N,B,O,R | --copy N",
+    after_help = "\
+Numbers may end in k, M, G or T (thousands) or Ki, Mi, Gi or Ti (1024s).
+
+    ternlease verdict --sort 1M,64,64M
+    ternlease verdict --hash 10G --route 2ms,125M
+    ternlease verdict --matmul 20k,20k,20k,3.2G --gpu"
+)]
+pub struct Args {
+    /// What sort of work it is: roofline, dense64, dense32, stream, copy, rows,
+    /// parse, sort or hash; if not said, that of --sort, --scan and so on
+    #[arg(long, value_parser = kind)]
+    kind: Option<Kind>,
+    /// On how many threads it runs
+    #[arg(long, value_name = "T", default_value_t = 1)]
+    threads: u32,
+    /// The way to where results are: how long there and back, and how many bytes per
+    /// second, as in 2ms,125M; if not said, by what the network card says of itself
+    #[arg(long, value_name = "RTT,BYTES_PER_SECOND", value_parser = route)]
+    route: Option<Route>,
+    /// Results cannot be fetched
+    #[arg(long, conflicts_with = "route")]
+    no_route: bool,
+    /// Where results are kept
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    store: PathBuf,
+    /// Measure nothing (which takes 0.3 s, or no time after `cap --keep`): estimates
+    #[arg(long)]
+    no_bench: bool,
+    /// Ask for the GPUs of the pool as well, and the line in front of them
+    #[arg(long)]
+    gpu: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    /// Let the exit code tell: 0 compute, 10 fetch, 11 break-even, 12 impossible
+    #[arg(long)]
+    exit_trit: bool,
+    // Last, because its heading holds for all that follows.
+    #[command(flatten)]
+    shape: Shape,
+}
+
+/// Says it.
+pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
+    let (cost, usual_kind) = args.shape.cost()?;
+    let task = Task::new(cost).kind(args.kind.unwrap_or(usual_kind)).threads(args.threads.max(1));
+    let wishes = Wishes { no_bench: args.no_bench, ..Wishes::default() };
+    let mut machine = read(&args.store, wishes)?;
+    if args.no_route {
+        machine.route = None;
+    }
+    machine.route = args.route.or(machine.route);
+    let verdict = machine.verdict(task);
+    let advice = match args.gpu {
+        true => Some(machine.advise(task, &place.open()?.claim())?),
+        false => None,
+    };
+    if args.json {
+        println!("{}", value(&verdict, advice.as_ref())?);
+    } else {
+        print!("{}", text(&verdict));
+        if let Some(advice) = advice {
+            println!("with the GPUs of the pool: {advice}");
+        }
+    }
+    Ok(match verdict.answer {
+        _ if !args.exit_trit => ExitCode::SUCCESS,
+        Answer::Compute => ExitCode::SUCCESS,
+        Answer::Fetch => ExitCode::from(FETCH),
+        Answer::BreakEven => ExitCode::from(BREAK_EVEN),
+        Answer::Impossible => ExitCode::from(NEITHER),
+    })
+}
+
+/// The verdict's own keys, and the advice beside them if it was asked for.
+fn value(verdict: &Verdict, advice: Option<&Advice>) -> Result<String, Failure> {
+    let parsed = |text: String| {
+        serde_json::from_str::<Value>(&text)
+            .map_err(|error| Failure::new(format!("this is a fault of ternlease: {error}")))
+    };
+    let mut value = parsed(verdict.to_json())?;
+    if let (Some(advice), Value::Object(fields)) = (advice, &mut value) {
+        fields.insert("advice".to_owned(), parsed(advice.to_json())?);
+    }
+    Ok(format!("{value:#}"))
+}
+
+fn text(verdict: &Verdict) -> String {
+    let close = match (verdict.decisive, verdict.answer) {
+        (true, _) | (_, Answer::Impossible) => "",
+        (false, _) => ", a close call",
+    };
+    let mut text = paint(&verdict.to_string(), Mood::Strong, wanted()) + close + "\n";
+    let mut line = |name: &str, time: Result<Estimate, Obstacle>, more: String| {
+        let words = match time {
+            Ok(time) => {
+                let ends = [time.lo, time.hi].map(|end| seconds(Estimate::exactly(end).seconds()));
+                format!("{:<9} ({} to {}){more}", seconds(time.seconds()), ends[0], ends[1])
+            }
+            Err(obstacle) => format!("not possible: {}", obstacle.words()),
+        };
+        text.push_str(&format!("  {name:<8} {words}\n"));
+    };
+    let neck = match verdict.bottleneck.name() {
+        "none" => String::new(),
+        name => format!(", waits for {name}"),
+    };
+    line("compute", verdict.t_compute, neck);
+    line("fetch", verdict.t_fetch, String::new());
+    line("store", Ok(verdict.t_store), String::new());
+    let bias = f64::from(verdict.bias_permille) / 1000.0;
+    text.push_str(&format!("  bias     {bias:.1} against computing here\n"));
+    text
+}
