@@ -135,7 +135,7 @@ fn it_ends_with_the_process_that_holds_it() {
         assert_eq!(told["env"]["CUDA_VISIBLE_DEVICES"], "0");
         assert_eq!(told["devices"][0]["vendor"], "nvidia");
         let keeper = told["keeper"].as_i64().unwrap() as i32;
-        let lease = LeaseId(told["lease"].as_u64().unwrap());
+        let lease = LeaseId(told["lease"].as_str().unwrap().parse().unwrap());
         common::kill(keeper, signal);
         wait_until("it is over", || pool.manager().state(lease) == Some(LeaseState::Expired));
         assert!(lives(owner.pid()), "its owner is not told, and lives");

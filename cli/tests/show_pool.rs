@@ -49,7 +49,7 @@ fn the_line_is_shown_in_order() {
     }
     let all = pool.json(&["queue"]);
     let second = &all["queue"][1];
-    assert_eq!((&second["place"], &second["ticket"]), (&2.into(), &first.0.into()));
+    assert_eq!((&second["place"], &second["ticket"]), (&2.into(), &first.to_string().into()));
     for key in [
         "holder",
         "user",

@@ -1,6 +1,8 @@
 //! `ternlease top` on a terminal: it draws, it reacts, and it leaves the terminal as it was.
 
 mod show_common;
+// Each of the two test files uses a part of it.
+#[allow(dead_code)]
 #[path = "show_common/terminal.rs"]
 mod terminal;
 

@@ -51,7 +51,7 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
         true => format!(
             "{:#}",
             json!({
-                "lease": lease.id().0,
+                "lease": lease.id().to_string(),
                 "devices": lease.devices().map(devices::value).collect::<Vec<Value>>(),
                 "for": args.pid,
                 "keeper": keeper,

@@ -112,7 +112,7 @@ fn tell(
         format!(
             "{:#}\n",
             json!({
-                "lease": lease.id().0,
+                "lease": lease.id().to_string(),
                 "holder": holder,
                 "devices": devices,
                 "env": set,

@@ -32,7 +32,7 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
     let broken = if args.break_them { break_all(&pool)? } else { Vec::new() };
     if args.json {
         let found: Vec<Value> = found.iter().map(|deadlock| value(&view, deadlock)).collect();
-        let broken: Vec<u64> = broken.iter().map(|lease| lease.0).collect();
+        let broken: Vec<String> = broken.iter().map(|lease| lease.to_string()).collect();
         let answer = json!({ "pool": view.url, "deadlocks": found, "revoked": broken });
         println!("{}", json::text(&answer));
     } else {
@@ -122,8 +122,8 @@ fn value(view: &View, deadlock: &Deadlock) -> Value {
         let lease = view.lease(wait.lease);
         json!({
             "worker": wait.worker,
-            "ticket": wait.ticket.map(|ticket| ticket.0),
-            "lease": wait.lease.0,
+            "ticket": wait.ticket.map(|ticket| ticket.to_string()),
+            "lease": wait.lease.to_string(),
             "holder": holder(lease),
             "devices": devices(lease),
         })
@@ -132,7 +132,7 @@ fn value(view: &View, deadlock: &Deadlock) -> Value {
     json!({
         "stuck": deadlock.stuck,
         "cycle": cycle.collect::<Vec<_>>(),
-        "victim": deadlock.victim.0,
+        "victim": deadlock.victim.to_string(),
         "victim_holder": holder(victim),
         "victim_devices": devices(victim),
     })

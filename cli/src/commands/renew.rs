@@ -40,7 +40,7 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
     let text = match (args.json, left) {
         (true, left) => format!(
             "{:#}",
-            json!({ "lease": args.lease, "left_seconds": left.map(|left| left.as_secs_f64()) })
+            json!({ "lease": args.lease.to_string(), "left_seconds": left.map(|left| left.as_secs_f64()) })
         ),
         (false, Some(left)) => format!("lease {id}: {} from now", duration(left)),
         (false, None) => format!("lease {id}: without end"),

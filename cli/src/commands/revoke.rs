@@ -71,7 +71,7 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
     if args.json {
         let reason = info.as_ref().and_then(|info| info.reason).unwrap_or(args.reason);
         let answer = json!({
-            "lease": lease.0,
+            "lease": lease.to_string(),
             "outcome": outcome,
             "ends_in_seconds": ends.map(|ends| ends.as_secs_f64()),
             "holder": info.as_ref().map(|info| info.holder.clone()),

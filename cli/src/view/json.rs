@@ -64,7 +64,7 @@ fn device(device: &Device) -> Value {
         "busy_percent": status.busy,
         "slots": status.slots.0,
         "slots_used": status.slots.1,
-        "leases": status.leases.iter().map(|lease| lease.id.0).collect::<Vec<_>>(),
+        "leases": status.leases.iter().map(|lease| lease.id.to_string()).collect::<Vec<_>>(),
         "waiting": device.waiting,
         "squatters": status.squatters.iter().map(squatter).collect::<Vec<_>>(),
         "idle_seconds": status.idle_for.map(|idle| idle.as_secs_f64()),
@@ -97,7 +97,7 @@ pub fn lease(view: &View, lease: &Lease) -> Value {
         })
     });
     let mut value = json!({
-        "lease": info.id.0,
+        "lease": info.id.to_string(),
         "holder": info.holder,
         "devices": lease.devices,
         "takes": takes.collect::<Vec<_>>(),
@@ -112,7 +112,7 @@ pub fn lease(view: &View, lease: &Lease) -> Value {
         "spare": info.spare,
         "preemptible": info.preemptible,
         "shared": info.shared,
-        "parent": info.parent.map(|parent| parent.0),
+        "parent": info.parent.map(|parent| parent.to_string()),
     });
     add_who(&mut value, &lease.who);
     value
@@ -127,7 +127,7 @@ pub fn waiting(view: &View, waiting: &Waiting) -> Value {
     };
     let mut value = json!({
         "place": info.place,
-        "ticket": info.id.0,
+        "ticket": info.id.to_string(),
         "holder": info.holder,
         "count": info.count,
         "candidates": waiting.candidates,
