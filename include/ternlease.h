@@ -2708,8 +2708,8 @@ static inline tern_advice_t tern_advice_init(void)
 }
 
 // Where to do a task: here, on a device that the claim would get now or later, or nowhere
-// because its result can be fetched? Claims nothing. A claim that the pool could never grant is
-// refused as by tern_pool_claim(); of a pool without devices the advice says so.
+// because its result can be fetched? Claims nothing. What is checked of the claim: as in
+// tern_pool_expected_wait(). Of a pool without devices the advice says so.
 tern_status_t tern_machine_advise(const tern_machine_t *machine,
                                   const tern_task_t *task,
                                   const tern_pool_t *pool,
@@ -2730,8 +2730,10 @@ tern_status_t tern_machine_advise_json(const tern_machine_t *machine,
 
 // How long a claim would wait now: TERN_EXPECTED_WAIT_* into `wait`, and the time in
 // nanoseconds into `wait_ns`, which may be NULL; TERN_NEVER there if it cannot be told. Asks
-// for nothing, and changes nothing. Refused as by tern_pool_claim(), but not because the pool
-// has no devices.
+// for nothing, and changes nothing. A claim for devices of which the pool has none, or not so
+// many, is refused as by tern_pool_claim(). Not all that is refused there is noticed here: a
+// claim for more slots or memory than a device has is TERN_EXPECTED_WAIT_UNKNOWN, and neither
+// its times nor its parent are looked at.
 tern_status_t tern_pool_expected_wait(const tern_pool_t *pool,
                                       const tern_gpu_claim_t *claim,
                                       int32_t *wait,

@@ -146,7 +146,7 @@ fn advice(advice: &Advice) -> tern_advice_t {
 }
 
 /// Where to do a task: here, on a device that the claim would get now or later, or nowhere because its result can be fetched? Claims nothing.
-/// A claim that the pool could never grant is refused as by tern_pool_claim(); of a pool without devices the advice says so.
+/// What is checked of the claim: as in tern_pool_expected_wait(). Of a pool without devices the advice says so.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_machine_advise(
     machine: *const tern_machine_t,
@@ -198,7 +198,9 @@ pub unsafe extern "C" fn tern_machine_advise_json(
 }
 
 /// How long a claim would wait now: TERN_EXPECTED_WAIT_… into `wait`, and the time in nanoseconds into `wait_ns`, which may be NULL; TERN_NEVER there
-/// if it cannot be told. Asks for nothing, and changes nothing. Refused as by tern_pool_claim(), but not because the pool has no devices.
+/// if it cannot be told. Asks for nothing, and changes nothing. A claim for devices of which the pool has none, or not so
+/// many, is refused as by tern_pool_claim(). Not all that is refused there is noticed here: a claim for more slots or memory than a device has
+/// is TERN_EXPECTED_WAIT_UNKNOWN, and neither its times nor its parent are looked at.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_pool_expected_wait(
     pool: *const tern_pool_t,
