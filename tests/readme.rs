@@ -61,7 +61,9 @@ fn run(command: &str) -> String {
 #[test]
 fn the_commands_of_the_readme_work() {
     let commands = blocks("README.md", "sh").concat();
-    assert_eq!(commands, "cargo run --release --example gpu_cluster\nmake test\n");
+    let (first, rest) = commands.split_once('\n').unwrap();
+    assert_eq!(rest, "make test\n");
+    assert_eq!(run(first), "0,1\n");
     let printed = run("cargo run --release --example gpu_cluster");
     assert_eq!(blocks("README.md", "text"), [printed], "README shows another output");
     // `make test` runs this very test: here it can only be looked at.
@@ -96,6 +98,9 @@ fn every_shell_block_is_run_somewhere() {
             // By this file: see above.
             "README.md" => {}
             "CONTRIBUTING.md" => assert!(commands.lines().all(|line| line.starts_with("make "))),
+            "docs/command.md" => {
+                assert!(read("cli/tests/docs.rs").contains("../docs/command.md"), "{page}");
+            }
             "docs/recipes.md" => {
                 assert!(read("cli/tests/recipes.rs").contains("../docs/recipes.md"), "{page}");
             }

@@ -2,6 +2,7 @@
 #![allow(dead_code, missing_docs)]
 
 pub mod pty;
+mod signals;
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read};
@@ -23,6 +24,7 @@ pub struct Pool {
 
 impl Pool {
     pub fn new(devices: u32) -> Self {
+        signals::as_usual();
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("ternlease-cli-{}-{number}", std::process::id());

@@ -2,6 +2,8 @@
 // Not every test needs all of it.
 #![allow(dead_code, missing_docs)]
 
+#[path = "../common/signals.rs"]
+mod signals;
 pub mod xml;
 
 use std::process::{Command, Output};
@@ -24,6 +26,7 @@ impl Pool {
     }
 
     pub fn of(spec: &str) -> Self {
+        signals::as_usual();
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let path = format!("/dev/shm/ternlease-report-{}-{number}", std::process::id());

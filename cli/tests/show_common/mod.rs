@@ -3,6 +3,9 @@
 // Not every test needs all of it.
 #![allow(dead_code)]
 
+#[path = "../common/signals.rs"]
+mod signals;
+
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -24,6 +27,7 @@ impl Pool {
 
     /// With the devices that this names.
     pub fn of(devices: &str) -> Self {
+        signals::as_usual();
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("tern-show-{}-{count}", std::process::id());
