@@ -180,9 +180,13 @@ fn prepare(file: &File, place: &Place, settings: Settings) -> Result<&'static Ma
         };
     }
     if found.version != VERSION {
-        return Err(Refused::words(
-            "its file was made by another version of ternlease; use the same, or another name",
-        ));
+        // After an update, nobody should have to clean up. While others go on with the old one, it is theirs.
+        return match liveness::anybody_attached(file) {
+            false => make(file, place, settings),
+            true => Err(Refused::words(
+                "processes with another version of ternlease use it; end them, use the same version, or another name",
+            )),
+        };
     }
     let limits = found.limits;
     if limits.clamped() != limits || Parts::of(&limits).total as u64 != len || found.size != len {
