@@ -8,11 +8,12 @@ use ternlease::{GpuDevice, GpuPool, Health};
 use crate::exit::Failure;
 use crate::place::{Place, why_none};
 use crate::text::colour::{self, Mood};
+use crate::text::line::clean;
 use crate::text::table::{Column, Table};
 use crate::text::units::mebibytes;
 use crate::text::width;
 use crate::view::json;
-use crate::view::words::{clean, device_name, wrap};
+use crate::view::words::{device_name, wrap};
 
 /// What to show.
 #[derive(Debug, clap::Args)]

@@ -7,10 +7,11 @@ use serde_json::{Value, json};
 use crate::exit::Failure;
 use crate::place::Place;
 use crate::text::colour::Mood;
+use crate::text::line::clean;
 use crate::text::table::{Column, Table};
 use crate::text::units::duration;
 use crate::text::width;
-use crate::view::words::{clean, expected, wants};
+use crate::view::words::{expected, wants};
 use crate::view::{FORECASTS, View, json};
 
 /// What to show.

@@ -10,9 +10,9 @@ use ternlease::{Error, LeaseId, LeaseInfo, LeaseManager, Reason, Revoked};
 use crate::exit::Failure;
 use crate::people;
 use crate::place::Place;
+use crate::text::line::clean;
 use crate::text::units::{duration, parse_duration};
 use crate::view::json;
-use crate::view::words::clean;
 
 /// Which, why, and how soon.
 #[derive(Debug, clap::Args)]

@@ -1,6 +1,7 @@
 //! Tables that fit on the screen: what is too wide is cut in the columns that can bear it.
 
 use super::colour::{Mood, paint, wanted};
+use super::line::clean;
 use super::width;
 
 /// On which side the text of a column stands.
@@ -53,8 +54,7 @@ impl Table {
 
     /// Adds a row. What would change the table's shape or the terminal (control characters) is shown as `?`.
     pub fn row(&mut self, cells: Vec<(String, Mood)>) {
-        let clean = |text: String| text.replace(char::is_control, "?");
-        self.rows.push(cells.into_iter().map(|(text, mood)| (clean(text), mood)).collect());
+        self.rows.push(cells.into_iter().map(|(text, mood)| (clean(&text), mood)).collect());
     }
 
     /// As text for this terminal, or for whoever reads it.

@@ -5,8 +5,9 @@ use std::time::Duration;
 use ternlease::{Event, GpuPool, LeaseId, TicketId, What};
 
 use super::notes::health;
-use super::words::{clean, device_name};
+use super::words::device_name;
 use crate::text::colour::Mood;
+use crate::text::line::clean;
 use crate::text::units::duration;
 
 /// Something that happened.

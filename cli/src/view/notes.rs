@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use ternlease::{Health, inventory::Process};
 
-use super::words::{clean, count, expected, in_short, names, wants};
+use super::words::{count, expected, in_short, names, wants};
 use super::{Device, Lease, View};
 use crate::text::colour::Mood;
+use crate::text::line::clean;
 use crate::text::units::{duration, mebibytes};
 
 /// A lease that has not used its device for so long is worth a word.

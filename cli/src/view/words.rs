@@ -5,20 +5,9 @@ use std::time::Duration;
 use ternlease::{ExpectedWait, GpuDevice, LeaseInfo, Take, TicketInfo};
 
 use super::View;
+use crate::text::line::clean;
 use crate::text::table::cut;
 use crate::text::units::{duration, mebibytes};
-
-/// Without anything that could move the cursor, change colours or turn the direction of what follows: such characters are shown as `?`.
-pub fn clean(text: &str) -> String {
-    text.replace(is_dangerous, "?")
-}
-
-/// Control characters, and the marks that make a terminal write backwards or nothing at all.
-fn is_dangerous(c: char) -> bool {
-    let invisible =
-        matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}');
-    c.is_control() || invisible || c == '\u{61c}' || c == '\u{feff}'
-}
 
 /// A holder's name in a sentence, which must not be all of it.
 pub fn in_short(name: &str) -> String {

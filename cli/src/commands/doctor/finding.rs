@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::text::colour::{Mood, paint};
-use crate::view::words::{clean, wrap};
+use crate::text::line::clean;
+use crate::view::words::wrap;
 
 /// How bad it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,11 @@
 //! A pool as text: a row for each device, what is to be said about it, and the line.
 
 use crate::text::colour::{Mood, paint};
+use crate::text::line::clean;
 use crate::text::table::{Column, Table};
 use crate::text::units::duration;
 use crate::view::notes::{health, line, notes, summary};
-use crate::view::words::{clean, left, memory, names, wrap};
+use crate::view::words::{left, memory, names, wrap};
 use crate::view::{Device, Lease, View};
 
 /// From this width on, all there is to say about a device fits on its row.

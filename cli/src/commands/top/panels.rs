@@ -9,9 +9,10 @@ use ratatui::widgets::{Block, Borders, Cell, Paragraph, Row, Table, TableState};
 use super::app::App;
 use super::draw::style;
 use crate::text::colour::Mood;
+use crate::text::line::clean;
 use crate::text::units::duration;
 use crate::view::notes::health;
-use crate::view::words::{clean, expected, left, memory, names, wants};
+use crate::view::words::{expected, left, memory, names, wants};
 
 /// From this width on there is room for what is nice to know.
 const ROOMY: u16 = 120;

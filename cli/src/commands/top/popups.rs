@@ -9,8 +9,9 @@ use ternlease::Reason;
 use super::app::{App, Mode};
 use super::draw::style;
 use crate::text::colour::Mood;
+use crate::text::line::clean;
 use crate::text::units::{duration, mebibytes};
-use crate::view::words::{clean, left, names};
+use crate::view::words::{left, names};
 use crate::view::{Lease, View};
 
 const HELP: [(&str, &str); 8] = [
