@@ -2730,10 +2730,8 @@ tern_status_t tern_machine_advise_json(const tern_machine_t *machine,
 
 // How long a claim would wait now: TERN_EXPECTED_WAIT_* into `wait`, and the time in
 // nanoseconds into `wait_ns`, which may be NULL; TERN_NEVER there if it cannot be told. Asks
-// for nothing, and changes nothing. A claim for devices of which the pool has none, or not so
-// many, is refused as by tern_pool_claim(). Not all that is refused there is noticed here: a
-// claim for more slots or memory than a device has is TERN_EXPECTED_WAIT_UNKNOWN, and neither
-// its times nor its parent are looked at.
+// for nothing, and changes nothing. A claim for more devices, slots or memory than there are is
+// refused as by tern_pool_claim(). Its times and its parent are not looked at.
 tern_status_t tern_pool_expected_wait(const tern_pool_t *pool,
                                       const tern_gpu_claim_t *claim,
                                       int32_t *wait,

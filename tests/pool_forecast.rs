@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ternlease::{
-    ExpectedWait, GpuLease, GpuPool, Health, LeaseManager, Options, Outcome, PoolError,
+    Error, ExpectedWait, GpuLease, GpuPool, Health, LeaseManager, Options, Outcome, PoolError,
     PoolOptions, inventory::Declared, inventory::Inventory,
 };
 
@@ -31,6 +31,12 @@ fn who_finds_something_free_does_not_wait_and_who_finds_no_device_never_does() {
     assert_eq!(pool(0).claim().expected_wait().unwrap(), ExpectedWait::NoDevices);
     let too_many = pool(2).claim().devices(3).expected_wait();
     assert!(matches!(too_many, Err(PoolError::TooFew { .. })));
+    let pool = pool(2);
+    for claim in [pool.claim().slots(2), pool.claim().memory(1 << 30)] {
+        let refused = claim.expected_wait().unwrap_err();
+        assert!(matches!(refused, PoolError::Lease(Error::Impossible)), "{refused}");
+        assert!(matches!(claim.try_now(), Err(PoolError::Lease(Error::Impossible))));
+    }
 }
 
 #[test]

@@ -198,9 +198,8 @@ pub unsafe extern "C" fn tern_machine_advise_json(
 }
 
 /// How long a claim would wait now: TERN_EXPECTED_WAIT_… into `wait`, and the time in nanoseconds into `wait_ns`, which may be NULL; TERN_NEVER there
-/// if it cannot be told. Asks for nothing, and changes nothing. A claim for devices of which the pool has none, or not so
-/// many, is refused as by tern_pool_claim(). Not all that is refused there is noticed here: a claim for more slots or memory than a device has
-/// is TERN_EXPECTED_WAIT_UNKNOWN, and neither its times nor its parent are looked at.
+/// if it cannot be told. Asks for nothing, and changes nothing. A claim for more devices, slots or memory than there are is refused as by
+/// tern_pool_claim(). Its times and its parent are not looked at.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_pool_expected_wait(
     pool: *const tern_pool_t,

@@ -159,6 +159,9 @@ static void check_refused(tern_machine_t *machine)
     EXPECT(TERN_ERR_IMPOSSIBLE, tern_machine_advise_json, machine, &task, pool, &bad, json, sizeof json, &needed);
     EXPECT(TERN_ERR_IMPOSSIBLE, tern_pool_expected_wait, pool, &bad, &wait, NULL);
     bad = tern_gpu_claim_init();
+    bad.slots = 2;
+    EXPECT(TERN_ERR_IMPOSSIBLE, tern_pool_expected_wait, pool, &bad, &wait, NULL);
+    bad = tern_gpu_claim_init();
     bad.flags = (uint64_t)1 << 40;
     EXPECT(TERN_ERR_BAD_VALUE, tern_machine_advise, machine, &task, pool, &bad, &advice);
     EXPECT(TERN_ERR_BAD_VALUE, tern_pool_expected_wait, pool, &bad, &wait, NULL);

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::{GpuClaim, GpuPool, PoolError};
 use crate::inventory::GpuDevice;
-use crate::table::{FOREVER, Take, TicketId};
+use crate::table::{Error, FOREVER, Take, TicketId};
 use rehearse::{Question, rehearse};
 use scene::Scene;
 
@@ -28,7 +28,8 @@ pub enum ExpectedWait {
 }
 
 impl GpuClaim<'_> {
-    /// How long the claim would wait now. Asks for nothing, and changes nothing.
+    /// How long the claim would wait now. Asks for nothing, and changes nothing. A claim that asks for more than exists is an error, as it would be if it were
+    /// made.
     ///
     /// ```
     /// use std::time::Duration;
@@ -49,7 +50,7 @@ impl GpuClaim<'_> {
         let candidates = self.candidates()?;
         let places = candidates.iter().filter_map(|&id| inner.place(id)).collect();
         let claim = self.for_candidates("", &candidates)?;
-        Ok(self.pool.play(&Question::Claim { places, claim }))
+        Ok(self.pool.play(&Question::Claim { places, claim })?)
     }
 
     /// The devices that may serve it.
@@ -83,18 +84,19 @@ impl GpuPool {
         if waits.is_some_and(|info| !info.candidates.iter().any(|key| keys.contains(key))) {
             return ExpectedWait::Unknown;
         }
-        self.play(&Question::Ticket(ticket))
+        // A claim that stands in line was not refused.
+        self.play(&Question::Ticket(ticket)).unwrap_or(ExpectedWait::Unknown)
     }
 
-    fn play(&self, question: &Question<'_>) -> ExpectedWait {
+    fn play(&self, question: &Question<'_>) -> Result<ExpectedWait, Error> {
         let scene = Scene::of(self);
-        match rehearse(&scene, question) {
+        Ok(match rehearse(&scene, question)? {
             Some(0) => ExpectedWait::None,
             // Ticks are of no length.
             Some(wait) if wait < FOREVER && self.manager().has_real_time() => {
                 ExpectedWait::About(Duration::from_micros(wait))
             }
             _ => ExpectedWait::Unknown,
-        }
+        })
     }
 }

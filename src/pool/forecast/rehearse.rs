@@ -3,8 +3,8 @@
 use super::scene::Scene;
 use crate::home::process::try_new_table;
 use crate::table::{
-    Candidates, Claim, FOREVER, Health, Limits, Outcome, ResourceId, Settings, Take, TicketId,
-    TicketState, Time, Traits,
+    Candidates, Claim, Error, FOREVER, Health, Limits, Outcome, ResourceId, Settings, Take,
+    TicketId, TicketState, Time, Traits,
 };
 
 /// For whom the play is given.
@@ -18,8 +18,17 @@ pub(super) enum Question<'a> {
 /// For how long a device is checked when its last holder has gone, if all is well.
 const CHECK: Time = 1_000_000;
 
-/// When the claim is served, counted from now; [`FOREVER`] if nothing that can be foreseen leads to it. `None` if the play cannot be given.
-pub(super) fn rehearse(scene: &Scene, question: &Question<'_>) -> Option<Time> {
+/// When the claim is served, counted from now; [`FOREVER`] if nothing that can be foreseen leads to it. An error if the pool would refuse the claim at once;
+/// `None` if the play cannot be given.
+pub(super) fn rehearse(scene: &Scene, question: &Question<'_>) -> Result<Option<Time>, Error> {
+    match play(scene, question) {
+        Some(Ok(time)) => Ok(Some(time)),
+        Some(Err(error @ (Error::Impossible | Error::ZeroAmount))) => Err(error),
+        _ => Ok(None),
+    }
+}
+
+fn play(scene: &Scene, question: &Question<'_>) -> Option<Result<Time, Error>> {
     let actors = scene.leases.len() + scene.tickets.len() + scene.devices.len() + 1;
     let count = |n: usize| u32::try_from(n).ok();
     // Each may once be remembered beside those that are there.
@@ -40,7 +49,7 @@ pub(super) fn rehearse(scene: &Scene, question: &Question<'_>) -> Option<Time> {
         ids.push(id);
     }
     let place = |key: &str| scene.devices.iter().position(|device| device.name == key);
-    let play = |claim: &Claim<'_>| table.claim(0, claim);
+    let ask = |claim: &Claim<'_>| table.claim(0, claim);
 
     for lease in &scene.leases {
         let taken: Vec<ResourceId> =
@@ -61,11 +70,11 @@ pub(super) fn rehearse(scene: &Scene, question: &Question<'_>) -> Option<Time> {
             ..claim_of(name.next(), &taken)
         };
         // What is over or cannot be repeated holds up nobody.
-        let _ = play(&claim);
+        let _ = ask(&claim);
     }
     for (device, &id) in scene.devices.iter().zip(&ids) {
         if device.cleaning {
-            let _ = play(&Claim { ttl: CHECK, ..claim_of(name.next(), &[id]) });
+            let _ = ask(&Claim { ttl: CHECK, ..claim_of(name.next(), &[id]) });
         } else if device.health != Health::Healthy {
             table.set_health(0, id, device.health).ok()?;
         }
@@ -84,7 +93,7 @@ pub(super) fn rehearse(scene: &Scene, question: &Question<'_>) -> Option<Time> {
             preempt: ticket.preempt,
             ..claim_of(name.next(), &wanted)
         };
-        let outcome = play(&claim);
+        let outcome = ask(&claim);
         if matches!(question, Question::Ticket(id) if *id == ticket.id) {
             asked = Some(outcome);
         }
@@ -96,28 +105,28 @@ pub(super) fn rehearse(scene: &Scene, question: &Question<'_>) -> Option<Time> {
             let holder = name.next();
             let candidates = Candidates::Declared(&wanted);
             let claim = Claim { holder, candidates, ttl: 1, wait: FOREVER, parent: None, ..*claim };
-            Some(play(&claim))
+            Some(ask(&claim))
         }
     };
     let ticket = match asked {
         // It waits no more.
-        None | Some(Ok(Outcome::Granted(_))) => return Some(0),
+        None | Some(Ok(Outcome::Granted(_))) => return Some(Ok(0)),
         Some(Ok(Outcome::Waiting(ticket))) => ticket,
-        Some(Err(_)) => return None,
+        Some(Err(error)) => return Some(Err(error)),
     };
     // Everybody ends once, and is served once.
     for _ in 0..4 * actors + 16 {
         match table.ticket(ticket) {
             Some(TicketState::Waiting) => {}
-            Some(TicketState::Granted(_)) => return Some(table.now().max(1)),
+            Some(TicketState::Granted(_)) => return Some(Ok(table.now().max(1))),
             Some(TicketState::Refused(_)) | None => return None,
         }
         match table.next_due() {
-            FOREVER => return Some(FOREVER),
+            FOREVER => return Some(Ok(FOREVER)),
             due => table.advance(due.max(table.now() + 1)).ok()?,
         }
     }
-    Some(FOREVER)
+    Some(Ok(FOREVER))
 }
 
 /// All of these, alone, for ever.

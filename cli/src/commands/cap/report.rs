@@ -158,6 +158,7 @@ fn meaning(name: &str) -> (bool, &'static str) {
         "hash" => (true, "SHA-256"),
         "compare" => (false, "operations of a sort"),
         "shift" => (true, "what a sort moves"),
+        "bytes" => (true, "bytes looked at by a plain loop"),
         _ => (false, ""),
     }
 }
