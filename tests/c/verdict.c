@@ -93,7 +93,7 @@ static void check_json(const tern_machine_t *machine)
     CHECK(strstr(json, "inf") == NULL && strstr(json, "NaN") == NULL);
     EXPECT(TERN_MORE, tern_machine_verdict_json, machine, &task, json, needed - 1, &needed);
     CHECK(strlen(json) == needed - 2);
-    task.kind = 9;
+    task.kind = TERN_KIND_BYTES + 1;
     json[0] = 'x';
     EXPECT(TERN_ERR_BAD_VALUE, tern_machine_verdict_json, machine, &task, json, sizeof json, &needed);
     CHECK(json[0] == 'x');
