@@ -14,10 +14,13 @@ pub(super) fn each<T: Send>(
     thread::scope(|scope| {
         let work = &work;
         let spawn = |number| spawn_scoped(scope, "ternlease-probe", move || work(number)).ok();
-        // All that could be started end by themselves, whether or not there are enough.
         let others: Vec<_> = (1..threads.max(1)).map(spawn).collect();
         let first = work(0);
-        let others = others.into_iter().map(|thread| thread?.join().ok()?);
+        // All that could be started are waited for, whether or not there are enough.
+        let others: Vec<Option<T>> = others
+            .into_iter()
+            .map(|thread| thread.and_then(|thread| thread.join().ok()?))
+            .collect();
         std::iter::once(first).chain(others).collect()
     })
 }
