@@ -3,6 +3,8 @@ use crate::c::*;
 use crate::call::Call;
 use crate::memory::Told;
 
+const LAST_KIND: i32 = tern_kind_t::TERN_KIND_BYTES as i32;
+
 /// A task, and whether the library can make something of it.
 pub fn draw(call: &mut Call) -> Told<tern_task_t> {
     let (kind, flags) = (call.input.byte(), call.input.byte());
@@ -12,8 +14,8 @@ pub fn draw(call: &mut Call) -> Told<tern_task_t> {
         input_bytes: call.input.number(),
         flags: if flags < 240 { u64::from(flags & 1) } else { 1 << (flags % 64) },
         kind: match kind {
-            0..=239 => i32::from(kind % 9),
-            odd => [9, -1, i32::MIN, i32::MAX][usize::from(odd) % 4],
+            0..=239 => i32::from(kind) % (LAST_KIND + 1),
+            odd => [LAST_KIND + 1, -1, i32::MIN, i32::MAX][usize::from(odd) % 4],
         },
         threads: call.input.one_of(&[0, 1, 2, u32::MAX]),
         learned_runs: call.input.one_of(&[0, 1, 3, u32::MAX]),
@@ -25,7 +27,7 @@ pub fn draw(call: &mut Call) -> Told<tern_task_t> {
     };
     call.bad_if(task.is_bad() || task.is_null());
     // What a short struct does not say is another task.
-    call.bad_if(task.is_whole() && (!(0..=8).contains(&said.kind) || said.flags > 1));
+    call.bad_if(task.is_whole() && (!(0..=LAST_KIND).contains(&said.kind) || said.flags > 1));
     task
 }
 
