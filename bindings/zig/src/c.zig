@@ -1,0 +1,21 @@
+//! The declarations of ternlease.h, one file per type. For what the layer on top does not do; there is nothing it does not.
+pub const claim = @import("c/claim.zig");
+pub const cost = @import("c/cost.zig");
+pub const deadlocks = @import("c/deadlocks.zig");
+pub const decide = @import("c/decide.zig");
+pub const details = @import("c/details.zig");
+pub const device = @import("c/device.zig");
+pub const events = @import("c/events.zig");
+pub const gpu = @import("c/gpu.zig");
+pub const host = @import("c/host.zig");
+pub const lease = @import("c/lease.zig");
+pub const machine = @import("c/machine.zig");
+pub const manager = @import("c/manager.zig");
+pub const pool = @import("c/pool.zig");
+pub const reason = @import("c/reason.zig");
+pub const resource = @import("c/resource.zig");
+pub const status = @import("c/status.zig");
+pub const text = @import("c/text.zig");
+pub const ticket = @import("c/ticket.zig");
+pub const version = @import("c/version.zig");
+pub const watch = @import("c/watch.zig");
