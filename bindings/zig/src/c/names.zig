@@ -3,6 +3,7 @@ const std = @import("std");
 
 /// `prefix` and the tag in capitals; null for a number that is none of those known here.
 pub fn nameInC(comptime prefix: []const u8, value: anytype) ?[]const u8 {
+    @setEvalBranchQuota(100_000);
     inline for (comptime std.meta.fieldNames(@TypeOf(value))) |tag| {
         if (value == @field(@TypeOf(value), tag)) return comptime prefix ++ capitals(tag);
     }
