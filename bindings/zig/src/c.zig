@@ -11,6 +11,7 @@ pub const host = @import("c/host.zig");
 pub const lease = @import("c/lease.zig");
 pub const machine = @import("c/machine.zig");
 pub const manager = @import("c/manager.zig");
+pub const names = @import("c/names.zig");
 pub const pool = @import("c/pool.zig");
 pub const reason = @import("c/reason.zig");
 pub const resource = @import("c/resource.zig");
