@@ -40,19 +40,18 @@ pub fn build(b: *std.Build) void {
 }
 
 fn linkLibrary(b: *std.Build, module: *std.Build.Module, prefix: ?[]const u8, link: Link) void {
-    // Rust's panics unwind, with the libunwind that comes with Zig.
-    if (link == .static) module.linkSystemLibrary("unwind", .{});
-    const path = prefix orelse return module.linkSystemLibrary("ternlease", .{
+    if (prefix) |path| {
+        const lib: std.Build.LazyPath = .{ .cwd_relative = b.pathJoin(&.{ path, "lib" }) };
+        module.addLibraryPath(lib);
+        module.addRPath(lib);
+    }
+    module.linkSystemLibrary("ternlease", .{
+        .use_pkg_config = if (prefix == null) .yes else .no,
         .preferred_link_mode = if (link == .static) .static else .dynamic,
         .search_strategy = .no_fallback,
     });
-    const lib: std.Build.LazyPath = .{ .cwd_relative = b.pathJoin(&.{ path, "lib" }) };
-    if (link == .static)
-        // By its path: the shared library is beside it.
-        return module.addObjectFile(lib.path(b, "libternlease.a"));
-    module.addLibraryPath(lib);
-    module.addRPath(lib);
-    module.linkSystemLibrary("ternlease", .{ .use_pkg_config = .no });
+    // Rust's panics unwind, with the libunwind that comes with Zig.
+    if (link == .static) module.linkSystemLibrary("unwind", .{});
 }
 
 fn program(b: *std.Build, ternlease: *std.Build.Module, name: []const u8, source: []const u8) *std.Build.Step.Compile {
