@@ -462,6 +462,23 @@ tern_status_t tern_lease_renew_for(const tern_manager_t *manager,
                                    uint64_t *end,
                                    tern_error_t *err);
 
+// The states of several leases in one call, each as tern_lease_state() tells it; `states` has
+// room for `count`. For callers to whom each call costs more than its answer.
+tern_status_t tern_lease_states(const tern_manager_t *manager,
+                                const tern_lease_t *leases,
+                                size_t count,
+                                tern_trit_t *states,
+                                tern_error_t *err);
+
+// Renews several leases in one call, each as tern_lease_renew() does. How many were renewed
+// goes to `renewed`, which may be NULL; those that are over are passed over, and
+// tern_lease_states() tells which.
+tern_status_t tern_lease_renew_all(const tern_manager_t *manager,
+                                   const tern_lease_t *leases,
+                                   size_t count,
+                                   size_t *renewed,
+                                   tern_error_t *err);
+
 // Gives a lease back. Whoever is first in line has what it frees before this returns.
 // TERN_ERR_NOT_HELD if it was over already, TERN_ERR_UNKNOWN_LEASE if nothing is remembered of
 // it.

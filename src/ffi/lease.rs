@@ -15,11 +15,11 @@
 
 use std::ffi::c_char;
 
-use super::boundary::with;
+use super::boundary::{UNKNOWN, with};
 use super::error::{Failure, tern_error_t};
 use super::manager::{span, tern_manager_t, time};
 use super::status::tern_status_t::{self, *};
-use super::text::{name, put, required};
+use super::text::{array, name, put, required};
 use super::{reason, tern_trit_t};
 use crate::table::{Error, LeaseId, Reason, Revoked};
 use crate::{LeaseManager, Span};
@@ -102,6 +102,53 @@ pub unsafe extern "C" fn tern_lease_renew_for(
     unsafe {
         with(manager, err, |manager: &LeaseManager| {
             put(end, time(manager.renew_for(LeaseId(lease), span(ttl))?));
+            Ok(TERN_OK)
+        })
+    }
+}
+
+/// The states of several leases in one call, each as tern_lease_state() tells it; `states` has room for `count`. For callers
+/// to whom each call costs more than its answer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tern_lease_states(
+    manager: *const tern_manager_t,
+    leases: *const tern_lease_t,
+    count: usize,
+    states: *mut tern_trit_t,
+    err: *mut tern_error_t,
+) -> tern_status_t {
+    // SAFETY: the caller's contract.
+    unsafe {
+        with(manager, err, |manager: &LeaseManager| {
+            let leases = array(leases, count, "leases")?;
+            if !leases.is_empty() {
+                required(states, "states")?;
+            }
+            for (place, lease) in leases.iter().enumerate() {
+                let state = manager.state(LeaseId(*lease)).map_or(UNKNOWN, |it| it as tern_trit_t);
+                states.add(place).write(state);
+            }
+            Ok(TERN_OK)
+        })
+    }
+}
+
+/// Renews several leases in one call, each as tern_lease_renew() does. How many were renewed goes to `renewed`, which may be
+/// NULL; those that are over are passed over, and tern_lease_states() tells which.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tern_lease_renew_all(
+    manager: *const tern_manager_t,
+    leases: *const tern_lease_t,
+    count: usize,
+    renewed: *mut usize,
+    err: *mut tern_error_t,
+) -> tern_status_t {
+    // SAFETY: the caller's contract.
+    unsafe {
+        with(manager, err, |manager: &LeaseManager| {
+            let leases = array(leases, count, "leases")?;
+            let held = leases.iter().filter(|lease| manager.renew(LeaseId(**lease)).is_ok());
+            put(renewed, held.count());
             Ok(TERN_OK)
         })
     }

@@ -64,6 +64,8 @@ CALL(lease_acquire, (w->manager, w->resource, w->resource_len, w->holder, w->hol
 CALL_TRIT(lease_state, (w->manager, w->lease, w->err))
 CALL(lease_renew, (w->manager, w->lease, w->number, w->err))
 CALL(lease_renew_for, (w->manager, w->lease, 20, w->number, w->err))
+CALL(lease_states, (w->manager, w->leases_in, 2, w->trits, w->err))
+CALL(lease_renew_all, (w->manager, w->leases_in, 2, w->needed, w->err))
 CALL(lease_release, (w->manager, w->lease, w->err))
 CALL(lease_revoke, (w->manager, w->lease, TERN_REASON_QUOTA, w->by, w->by_len, 3, w->number, w->err))
 CALL(lease_info, (w->manager, w->lease, w->lease_infos, w->err))
@@ -172,6 +174,8 @@ static const struct call calls[] = {
     C(lease_state, MANAGER, TERN_OK, M),
     C(lease_renew, MANAGER, TERN_OK, M, MAY(number)),
     C(lease_renew_for, MANAGER, TERN_OK, M, MAY(number)),
+    C(lease_states, MANAGER, TERN_OK, M, MUST(leases_in), MUST(trits)),
+    C(lease_renew_all, MANAGER, TERN_OK, M, MUST(leases_in), MAY(needed)),
     C(lease_release, MANAGER, TERN_OK, M),
     C(lease_revoke, MANAGER, TERN_OK, M, MUST(by), MAY(number)),
     C(lease_info, MANAGER, TERN_OK, M, MUST(lease_infos)),

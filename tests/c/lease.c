@@ -110,6 +110,37 @@ static void check_renew(void)
     tern_manager_close(manager);
 }
 
+static void check_several(void)
+{
+    tern_manager_t *manager = open_ticks(0);
+    tern_lease_t leases[4] = { acquire(manager, "gpu0", "ann", 5), acquire(manager, "gpu1", "ann", 9), 12345,
+                               acquire(manager, "gpu2", "ann", 9) };
+    tern_trit_t states[5] = { 77, 77, 77, 77, 77 };
+    size_t renewed = 77;
+    EXPECT(TERN_OK, tern_lease_revoke, manager, leases[3], 0, "", 0, 0, NULL);
+    tick(manager, 5);
+    EXPECT(TERN_OK, tern_lease_states, manager, leases, 4, states);
+    CHECK_EQ(states[0], TERN_EXPIRED);
+    CHECK_EQ(states[1], TERN_HELD);
+    CHECK_EQ(states[2], TERN_TRIT_UNKNOWN);
+    CHECK_EQ(states[3], TERN_REVOKED);
+    CHECK_EQ(states[4], 77);
+    /* Only what is held is renewed, and the same one as often as it is named. */
+    leases[2] = leases[1];
+    EXPECT(TERN_OK, tern_lease_renew_all, manager, leases, 4, &renewed);
+    CHECK_EQ(renewed, 2);
+    CHECK_EQ(info_of(manager, leases[1]).end, 14);
+    EXPECT(TERN_OK, tern_lease_renew_all, manager, leases, 4, NULL);
+    /* None is no mistake. */
+    EXPECT(TERN_OK, tern_lease_states, manager, NULL, 0, NULL);
+    EXPECT(TERN_OK, tern_lease_renew_all, manager, NULL, 0, &renewed);
+    CHECK_EQ(renewed, 0);
+    EXPECT(TERN_ERR_BAD_VALUE, tern_lease_states, manager, leases, SIZE_MAX, states);
+    EXPECT(TERN_ERR_BAD_VALUE, tern_lease_renew_all, manager, leases, SIZE_MAX / 8, &renewed);
+    CHECK_EQ(renewed, 0);
+    tern_manager_close(manager);
+}
+
 static void check_release(void)
 {
     tern_manager_t *manager = open_ticks(0);
@@ -200,6 +231,7 @@ int main(void)
     check_ids_grow_across_managers();
     check_state();
     check_renew();
+    check_several();
     check_release();
     check_revoke_at_once();
     check_revoke_with_notice();

@@ -48,6 +48,7 @@ struct outputs {
     int64_t value;
     int32_t wait;
     uint32_t runs, permille;
+    tern_trit_t trits[ROOM];
 };
 
 /* What a machine says of itself, and what it was taught. */
@@ -92,6 +93,7 @@ struct world {
     tern_task_t task, *task_in;
     tern_route_t route, *route_in;
     tern_lease_t lease, gpu_lease, shared_lease;
+    tern_lease_t several[2], *leases_in;
     tern_ticket_t ticket;
     tern_watch_fn callback;
     tern_drop_fn drop;
@@ -134,6 +136,7 @@ struct world {
     int64_t *value;
     int32_t *wait;
     uint32_t *runs, *permille;
+    tern_trit_t *trits;
     tern_error_t *err, error;
 
     struct outputs outputs, before;
@@ -197,6 +200,8 @@ static inline void world_fill_inputs(struct world *world)
     world->gpu_claim.devices = world->device_names;
     world->gpu_claim.device_count = 2;
     world->gpu_claim_in = &world->gpu_claim;
+    world->several[0] = world->several[1] = world->lease;
+    world->leases_in = world->several;
     world->callback = ignore_notice;
     world->drop = ignore_drop;
     world->capacity = ROOM;
@@ -274,6 +279,7 @@ static inline void world_fill_outputs(struct world *world)
     world->wait = &out->wait;
     world->runs = &out->runs;
     world->permille = &out->permille;
+    world->trits = out->trits;
     world->err = &world->error;
 }
 

@@ -76,6 +76,39 @@ pub fn renew_for(mut call: Call) {
     check_end(&mut call, lease, end);
 }
 
+pub fn states(mut call: Call) {
+    let manager = call.on_manager();
+    let leases = several(&mut call);
+    let mut states = vec![77i8; leases.len()];
+    let no_room = call.input.below(8) == 0;
+    call.bad_if(no_room && !leases.is_empty());
+    let room = if no_room { std::ptr::null_mut() } else { states.as_mut_ptr() };
+    // SAFETY: as above.
+    let status =
+        unsafe { tern_lease_states(manager, leases.as_ptr(), leases.len(), room, call.err()) };
+    call.done(format_args!("tern_lease_states({manager:p}, {leases:?}): {states:?}"), status);
+    let known = if status == TERN_OK { [1, 0, -1, UNKNOWN] } else { [77; 4] };
+    assert!(states.iter().all(|state| known.contains(state)), "{states:?}");
+}
+
+pub fn renew_all(mut call: Call) {
+    let manager = call.on_manager();
+    let leases = several(&mut call);
+    let mut renewed = call.optional::<usize>();
+    // SAFETY: as above.
+    let status = unsafe {
+        tern_lease_renew_all(manager, leases.as_ptr(), leases.len(), renewed.pointer(), call.err())
+    };
+    let renewed = renewed.answer(status == TERN_OK);
+    call.done(format_args!("tern_lease_renew_all({manager:p}, {leases:?}): {renewed:?}"), status);
+    assert!(renewed.is_none_or(|renewed| renewed <= leases.len()));
+}
+
+/// Up to four leases, the same one perhaps twice.
+fn several(call: &mut Call) -> Vec<u64> {
+    (0..call.input.below(5)).map(|_| call.lease()).collect()
+}
+
 /// The end that a renewal tells is the end that the lease has.
 fn check_end(call: &mut Call, lease: u64, end: Option<u64>) {
     if let (true, Some(end)) = (call.ticks(), end) {

@@ -130,6 +130,8 @@ const CALLS: &[Make] = &[
     advice::json,
     advice::expected_wait,
     advice::expected_wait_of,
+    lease::states,
+    lease::renew_all,
 ];
 
 /// So many of the first are made more often: whenever the byte names none.
