@@ -24,6 +24,19 @@ class events;
 class lease;
 class pool;
 
+namespace detail {
+
+inline std::vector<tern_lease_t> to_c(const std::vector<lease_id>& ids)
+{
+    std::vector<tern_lease_t> numbers;
+    numbers.reserve(ids.size());
+    for (const lease_id id : ids)
+        numbers.push_back(number(id));
+    return numbers;
+}
+
+} // namespace detail
+
 /// The cursor of manager::events() that skips what has happened so far.
 inline constexpr std::uint64_t from_now = TERN_FOREVER;
 
@@ -75,6 +88,21 @@ public:
         return static_cast<lease_state>(tern_lease_state(capi(), number(id), nullptr));
     }
 
+    /// The states of several leases in one call.
+    result<std::vector<lease_state>> states(const std::vector<lease_id>& ids) const
+    {
+        const auto numbers = detail::to_c(ids);
+        std::vector<tern_trit_t> raws(ids.size());
+        error failed = error::blank();
+        if (tern_lease_states(capi(), numbers.data(), numbers.size(), raws.data(), failed.capi()) != TERN_OK)
+            return failed;
+        std::vector<lease_state> states;
+        states.reserve(raws.size());
+        for (const tern_trit_t raw : raws)
+            states.push_back(static_cast<lease_state>(raw));
+        return states;
+    }
+
     /// Moves the end of a lease to now + its ttl; the new end. status::not_held if it is over: stop using what it
     /// protects.
     result<moment> renew(lease_id id) const
@@ -90,6 +118,14 @@ public:
             return detail::wrong_clock();
         return detail::ask<moment, std::uint64_t>(
             [&](auto... out) { return tern_lease_renew_for(capi(), number(id), ttl.count(), out...); });
+    }
+
+    /// Renews several leases in one call; how many were renewed. Those that are over are passed over.
+    result<std::size_t> renew_all(const std::vector<lease_id>& ids) const
+    {
+        const auto numbers = detail::to_c(ids);
+        return detail::ask<std::size_t>(
+            [&](auto... out) { return tern_lease_renew_all(capi(), numbers.data(), numbers.size(), out...); });
     }
 
     /// Gives a lease back. Whoever is first in line has what it frees before this returns.
