@@ -163,7 +163,7 @@ public:
     /// lease is given back. Afterwards this object is empty.
     ticket_id detach() noexcept
     {
-        granted_ = lease();
+        const lease given_back(std::move(granted_));
         manager_ = manager();
         return std::exchange(id_, ticket_id::none);
     }
