@@ -59,12 +59,8 @@ static bool run_cost(struct step *step)
     tern_cost_t cost;
     if (!read_cost(step, &cost))
         return false;
-    const uint64_t numbers[] = { cost.flops, cost.mem_bytes, cost.peak_mem, cost.result_bytes };
-    printf("OK");
-    for (int i = 0; i < 4; i++) {
-        printf(" ");
-        print_number(numbers[i]);
-    }
+    printf("OK %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, cost.flops, cost.mem_bytes, cost.peak_mem,
+           cost.result_bytes);
     return true;
 }
 

@@ -22,17 +22,17 @@ static bool run_status(struct step *step)
 
 static bool run_reason(struct step *step)
 {
-    static const char *const classes[] = { "-",        "CONTENTION", "LIMIT", "CONDUCT",
+    static const char *const classes[] = { "",         "CONTENTION", "LIMIT", "CONDUCT",
                                            "RESOURCE", "AUTHORITY",  "ENDED", "REFUSED" };
     const char *text = next_word(step);
     if (text == NULL)
         return false;
     int32_t reason = (int32_t)strtol(text, NULL, 10);
-    const char *name = tern_reason_name(reason);
-    if (strcmp(name, "UNKNOWN") == 0)
+    int32_t class = tern_reason_class(reason);
+    if (class == 0)
         printf("OK -");
     else
-        printf("OK %s %s", name, classes[tern_reason_class(reason)]);
+        printf("OK %s %s", tern_reason_name(reason), classes[class]);
     return true;
 }
 

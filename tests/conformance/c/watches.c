@@ -8,9 +8,6 @@
 
 static void print_event(const tern_event_t *event)
 {
-    /* From now on the lease is known by the label that its claim had in line. */
-    if (event->kind == TERN_EVENT_GRANTED)
-        note_grant(event->ticket, event->lease);
     switch (event->kind) {
     case TERN_EVENT_GRANTED:
         printf("granted ");
