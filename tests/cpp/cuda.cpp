@@ -79,8 +79,6 @@ using tern::cuda::device_guard;
 static_assert(!std::is_copy_constructible_v<device_guard> && std::is_nothrow_move_constructible_v<device_guard>);
 static_assert(!std::is_move_assignable_v<device_guard> && std::is_nothrow_destructible_v<device_guard>);
 
-static tern::pool fakes() { return tern::pool::open("process:", tern::pool_options::of("fake:4")).value(); }
-
 static tern::device part(const char* uuid)
 {
     tern::device made;
@@ -92,7 +90,7 @@ static tern::device part(const char* uuid)
 
 static void devices_are_found_by_their_address()
 {
-    const auto gpus = fakes();
+    const auto gpus = check::fakes(4);
     const auto pair = gpus.claim().of({"1", "2"}).count(2).try_now().value();
     CHECK(tern::cuda::ordinals(pair).value() == (std::vector<int>{2, 0}));
     CHECK(tern::cuda::ordinal(pair).value() == 2);
@@ -126,7 +124,7 @@ static void what_was_told_is_not_cudas_last_error()
 
 static void a_guard_makes_a_device_current_and_restores()
 {
-    const auto gpus = fakes();
+    const auto gpus = check::fakes(4);
     const auto gpu = gpus.claim().of("1").try_now().value();
     current = 0;
     {
@@ -150,7 +148,7 @@ static void a_guard_makes_a_device_current_and_restores()
 
 static void guards_of_several_leases_nest()
 {
-    const auto gpus = fakes();
+    const auto gpus = check::fakes(4);
     const auto one = gpus.claim().of("0").try_now().value();
     const auto two = gpus.claim().of({"1", "2"}).count(2).try_now().value();
     current = 0;
@@ -168,7 +166,7 @@ static void guards_of_several_leases_nest()
 
 static void a_guard_can_be_moved()
 {
-    const auto gpus = fakes();
+    const auto gpus = check::fakes(4);
     const auto gpu = gpus.claim().of("1").try_now().value();
     current = 0;
     made.clear();
@@ -182,7 +180,7 @@ static void a_guard_can_be_moved()
 
 static void an_exception_restores_as_well()
 {
-    const auto gpus = fakes();
+    const auto gpus = check::fakes(4);
     const auto gpu = gpus.claim().of("0").try_now().value();
     current = 2;
     try {
@@ -196,7 +194,7 @@ static void an_exception_restores_as_well()
 
 static void what_cannot_be_entered_changes_nothing()
 {
-    const auto gpus = fakes();
+    const auto gpus = check::fakes(4);
     auto gpu = gpus.claim().of("0").try_now().value();
     const auto hidden = gpus.claim().of("3").try_now().value();
     current = 2;
