@@ -26,13 +26,19 @@ class pool;
 
 namespace detail {
 
-inline std::vector<tern_lease_t> to_c(const std::vector<lease_id>& ids)
+/// The same memory, as the functions of ternlease.h call it: an id is its number, and a state is its trit. Nothing is
+/// copied, so that asking many leases costs what it costs in C.
+inline const tern_lease_t* numbers(const std::vector<lease_id>& ids) noexcept
 {
-    std::vector<tern_lease_t> numbers;
-    numbers.reserve(ids.size());
-    for (const lease_id id : ids)
-        numbers.push_back(number(id));
-    return numbers;
+    static_assert(sizeof(lease_id) == sizeof(tern_lease_t) && alignof(lease_id) == alignof(tern_lease_t));
+    return reinterpret_cast<const tern_lease_t*>(ids.data());
+}
+
+/// As above.
+inline tern_trit_t* trits(std::vector<lease_state>& states) noexcept
+{
+    static_assert(sizeof(lease_state) == sizeof(tern_trit_t) && alignof(lease_state) == alignof(tern_trit_t));
+    return reinterpret_cast<tern_trit_t*>(states.data());
 }
 
 } // namespace detail
@@ -91,15 +97,10 @@ public:
     /// The states of several leases in one call.
     result<std::vector<lease_state>> states(const std::vector<lease_id>& ids) const
     {
-        const auto numbers = detail::to_c(ids);
-        std::vector<tern_trit_t> raws(ids.size());
+        std::vector<lease_state> states(ids.size(), lease_state::unknown);
         error failed = error::blank();
-        if (tern_lease_states(capi(), numbers.data(), numbers.size(), raws.data(), failed.capi()) != TERN_OK)
+        if (tern_lease_states(capi(), detail::numbers(ids), ids.size(), detail::trits(states), failed.capi()) != TERN_OK)
             return failed;
-        std::vector<lease_state> states;
-        states.reserve(raws.size());
-        for (const tern_trit_t raw : raws)
-            states.push_back(static_cast<lease_state>(raw));
         return states;
     }
 
@@ -123,9 +124,8 @@ public:
     /// Renews several leases in one call; how many were renewed. Those that are over are passed over.
     result<std::size_t> renew_all(const std::vector<lease_id>& ids) const
     {
-        const auto numbers = detail::to_c(ids);
         return detail::ask<std::size_t>(
-            [&](auto... out) { return tern_lease_renew_all(capi(), numbers.data(), numbers.size(), out...); });
+            [&](auto... out) { return tern_lease_renew_all(capi(), detail::numbers(ids), ids.size(), out...); });
     }
 
     /// Gives a lease back. Whoever is first in line has what it frees before this returns.

@@ -1,7 +1,9 @@
 // Drift: everything that ternlease.h has is used by the headers of C++: functions, enumerators, constants, members. This
-// reads the headers as texts, so that what is added to C and forgotten in C++ fails here.
+// reads the headers as texts, so that what is added to C and forgotten in C++ fails here. And their README shows a program
+// that runs.
 #include "check.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <filesystem>
 #include <fstream>
@@ -114,10 +116,11 @@ static std::string lower(std::string text)
 /// What stands between two texts; empty if they are not there.
 static std::string between(const std::string& text, const std::string& begin, const std::string& end)
 {
-    const auto from = text.find(begin);
-    if (from == std::string::npos)
+    const auto found = text.find(begin);
+    if (found == std::string::npos)
         return "";
-    return text.substr(from + begin.size(), text.find(end, from) - from - begin.size());
+    const auto from = found + begin.size();
+    return text.substr(from, text.find(end, from) - from);
 }
 
 /// Every enumeration of C is one in C++, of the same name, and every enumerator one in it, by its number in C.
@@ -163,6 +166,13 @@ static void every_member_is_read_or_written()
     nothing_is_missing(lines);
 }
 
+static void the_readme_shows_the_example()
+{
+    const auto shown = between(read(include_directory() + "README.md"), "```cpp\n", "```");
+    const auto example = read(include_directory() + "../examples/cpp/quick_start.cpp");
+    CHECK(!shown.empty() && example.find("\n" + shown) != std::string::npos);
+}
+
 static void whatever_is_missing_is_noticed()
 {
     CHECK(missing({"a", "b"}, {"a"}, {}) == "b\n" && missing({"a", "b"}, {"a"}, {"b"}).empty());
@@ -178,5 +188,6 @@ int main()
         {"every constant is used", every_constant_is_used},
         {"every enumerator has its name", every_enumerator_has_its_name},
         {"every member is read or written", every_member_is_read_or_written},
+        {"the README shows the example", the_readme_shows_the_example},
     });
 }
