@@ -12,10 +12,10 @@ static bool run_version(struct step *step)
 
 static bool run_status(struct step *step)
 {
-    const char *text = next_word(step);
-    if (text == NULL)
+    int32_t status;
+    if (!next_integer(step, &status))
         return false;
-    const char *name = tern_status_name((int32_t)strtol(text, NULL, 10));
+    const char *name = tern_status_name(status);
     printf("OK %s", strcmp(name, "TERN_STATUS_UNKNOWN") == 0 ? "-" : name);
     return true;
 }
@@ -24,10 +24,9 @@ static bool run_reason(struct step *step)
 {
     static const char *const classes[] = { "",         "CONTENTION", "LIMIT", "CONDUCT",
                                            "RESOURCE", "AUTHORITY",  "ENDED", "REFUSED" };
-    const char *text = next_word(step);
-    if (text == NULL)
+    int32_t reason;
+    if (!next_integer(step, &reason))
         return false;
-    int32_t reason = (int32_t)strtol(text, NULL, 10);
     int32_t class = tern_reason_class(reason);
     if (class == 0)
         printf("OK -");

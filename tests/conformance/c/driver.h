@@ -39,6 +39,9 @@ char *next_word(struct step *step);
 bool next_number(struct step *step, uint64_t most, uint64_t *number);
 bool is_number(const char *text, uint64_t most, uint64_t *number);
 
+/* The next word as a number that may be negative. */
+bool next_integer(struct step *step, int32_t *integer);
+
 /* The next word as a length of time, in milliseconds, in microseconds. */
 bool next_milliseconds(struct step *step, uint64_t *microseconds);
 

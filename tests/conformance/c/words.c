@@ -37,6 +37,16 @@ bool next_number(struct step *step, uint64_t most, uint64_t *number)
     return word != NULL && is_number(word, most, number);
 }
 
+bool next_integer(struct step *step, int32_t *integer)
+{
+    const char *word = next_word(step);
+    uint64_t size;
+    if (word == NULL || !is_number(word + (*word == '-'), INT32_MAX, &size))
+        return false;
+    *integer = *word == '-' ? -(int32_t)size : (int32_t)size;
+    return true;
+}
+
 bool next_milliseconds(struct step *step, uint64_t *microseconds)
 {
     const char *word = next_word(step);
@@ -104,12 +114,8 @@ bool is_u32(char *word, const char *key, uint32_t *number)
 
 static bool is_priority(char *word, int32_t *priority)
 {
-    const char *value = value_of(word, "priority");
-    uint64_t read;
-    if (value == NULL || !is_number(value + (*value == '-'), INT32_MAX, &read))
-        return false;
-    *priority = *value == '-' ? -(int32_t)read : (int32_t)read;
-    return true;
+    struct step value = { value_of(word, "priority") };
+    return next_integer(&value, priority);
 }
 
 static bool is_parent(char *word, tern_lease_t *parent)
@@ -149,13 +155,12 @@ bool is_want(char *word, struct wants *wants)
 
 bool split(char *text, struct list *list)
 {
-    list->count = 0;
-    for (char *end = text; end != NULL; text = end + 1) {
-        if (list->count == LONGEST_LIST)
-            return false;
-        end = strchr(text, ',');
-        tern_text_t part = { text, end != NULL ? (size_t)(end - text) : strlen(text) };
-        list->texts[list->count++] = part;
+    for (list->count = 0; list->count < LONGEST_LIST;) {
+        size_t length = strcspn(text, ",");
+        list->texts[list->count++] = (tern_text_t){ text, length };
+        if (text[length] == '\0')
+            return true;
+        text += length + 1;
     }
-    return true;
+    return false;
 }

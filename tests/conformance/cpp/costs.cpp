@@ -2,16 +2,22 @@
 #include "driver.hpp"
 
 #include <algorithm>
+#include <array>
+
+template <std::size_t Count>
+static std::array<std::uint64_t, Count> numbers(words& step)
+{
+    std::array<std::uint64_t, Count> read{};
+    for (auto& number : read)
+        number = step.number();
+    return read;
+}
 
 /// A cost by its four numbers.
 static tern::cost four_numbers(words& step)
 {
-    tern::cost cost;
-    cost.flops = step.number();
-    cost.mem_bytes = step.number();
-    cost.peak_mem = step.number();
-    cost.result_bytes = step.number();
-    return cost;
+    const auto [flops, mem_bytes, peak_mem, result_bytes] = numbers<4>(step);
+    return {flops, mem_bytes, peak_mem, result_bytes};
 }
 
 static tern::cost made_of(words& step)
@@ -26,21 +32,26 @@ static tern::cost made_of(words& step)
         const auto one = four_numbers(step);
         return one.repeat(step.number());
     }
-    std::vector<std::uint64_t> n;
-    while (const auto word = step.maybe())
-        n.push_back(to_number(*word));
-    if (of == "scan" && n.size() == 2)
-        return tern::cost::scan(n[0], n[1]);
-    if (of == "sort" && n.size() == 3)
-        return tern::cost::sort(n[0], n[1], n[2]);
-    if (of == "hash" && n.size() == 1)
-        return tern::cost::hash(n[0]);
-    if (of == "matmul" && n.size() == 4)
-        return tern::cost::matmul(n[0], n[1], n[2], n[3]);
-    if (of == "etl" && n.size() == 4)
-        return tern::cost::etl(n[0], n[1], n[2], n[3]);
-    if (of == "copy" && n.size() == 1)
-        return tern::cost::copy(n[0]);
+    if (of == "scan") {
+        const auto [bytes, result] = numbers<2>(step);
+        return tern::cost::scan(bytes, result);
+    }
+    if (of == "sort") {
+        const auto [items, item_bytes, result] = numbers<3>(step);
+        return tern::cost::sort(items, item_bytes, result);
+    }
+    if (of == "hash")
+        return tern::cost::hash(step.number());
+    if (of == "matmul") {
+        const auto [m, n, k, result] = numbers<4>(step);
+        return tern::cost::matmul(m, n, k, result);
+    }
+    if (of == "etl") {
+        const auto [rows, row_bytes, ops, result] = numbers<4>(step);
+        return tern::cost::etl(rows, row_bytes, ops, result);
+    }
+    if (of == "copy")
+        return tern::cost::copy(step.number());
     throw nonsense();
 }
 

@@ -91,7 +91,7 @@ std::string driver::version(words) { return std::string("OK ") + tern::version()
 
 std::string driver::status(words step)
 {
-    const std::string name = tern::name(static_cast<tern::status>(std::stoi(std::string(step.next()))));
+    const std::string name = tern::name(tern::status{step.integer()});
     return "OK " + (name == "TERN_STATUS_UNKNOWN" ? "-" : name);
 }
 
@@ -99,7 +99,7 @@ std::string driver::reason(words step)
 {
     static const char* const classes[] = {"",         "CONTENTION", "LIMIT", "CONDUCT",
                                           "RESOURCE", "AUTHORITY",  "ENDED", "REFUSED"};
-    const auto reason = static_cast<tern::reason>(std::stoi(std::string(step.next())));
+    const auto reason = tern::reason{step.integer()};
     const auto class_of = tern::class_of(reason);
     if (class_of == tern::reason_class::none)
         return "OK -";
@@ -117,8 +117,6 @@ std::string driver::run(std::string_view line)
     } catch (const tern::exception& failed) {
         return ::told(failed.error());
     } catch (const nonsense&) {
-        return "?";
-    } catch (const std::logic_error&) { // of std::stoi
         return "?";
     }
 }

@@ -22,6 +22,9 @@ struct nonsense {};
 /// A number of at most so much. "forever" is one if there is no limit.
 std::uint64_t to_number(std::string_view text, std::uint64_t most = std::numeric_limits<std::uint64_t>::max());
 
+/// A number that may be negative.
+std::int32_t to_integer(std::string_view text);
+
 /// The parts of a list.
 std::vector<std::string_view> split(std::string_view text);
 
@@ -36,6 +39,7 @@ public:
     std::string_view next();
     std::uint64_t number() { return to_number(next()); }
     std::uint32_t small() { return static_cast<std::uint32_t>(to_number(next(), UINT32_MAX)); }
+    std::int32_t integer() { return to_integer(next()); }
     tern::timeout milliseconds();
     tern::reason reason();
 

@@ -16,15 +16,21 @@ std::uint64_t to_number(std::string_view text, std::uint64_t most)
     return number;
 }
 
+std::int32_t to_integer(std::string_view text)
+{
+    const bool minus = text.substr(0, 1) == "-";
+    const auto size = static_cast<std::int32_t>(to_number(text.substr(minus ? 1 : 0), INT32_MAX));
+    return minus ? -size : size;
+}
+
 std::vector<std::string_view> split(std::string_view text)
 {
     std::vector<std::string_view> parts;
-    for (std::size_t end = 0; end != std::string_view::npos; text.remove_prefix(std::min(end + 1, text.size()))) {
-        end = text.find(',');
+    for (auto end = text.find(','); end != std::string_view::npos; end = text.find(',')) {
         parts.push_back(text.substr(0, end));
-        if (end == std::string_view::npos)
-            break;
+        text.remove_prefix(end + 1);
     }
+    parts.push_back(text);
     return parts;
 }
 
@@ -88,9 +94,7 @@ bool wants::reads(std::string_view word, const labels& labels)
     } else if (is_small(word, "memory", number)) {
         memory_mib = number;
     } else if (const auto value = value_of(word, "priority")) {
-        const bool minus = value->substr(0, 1) == "-";
-        const auto size = static_cast<std::int32_t>(to_number(value->substr(minus ? 1 : 0), INT32_MAX));
-        priority = minus ? -size : size;
+        priority = to_integer(*value);
     } else if (const auto value = value_of(word, "notice")) {
         notice = to_number(*value);
     } else if (const auto value = value_of(word, "wait")) {
