@@ -1,0 +1,73 @@
+"""Times: seconds where the clock is real, whole numbers where somebody counts ticks.
+
+`FOREVER` (infinity) is without end, in both directions; where a length of time is asked for, so is None.
+"""
+
+import math
+from datetime import timedelta
+from typing import Optional, Union
+
+from ._c.calls import whole
+from ._c.constants import FOREVER as ENDLESS
+
+FOREVER = math.inf
+
+# A length of time: seconds or a timedelta; ticks where the manager counts those.
+Span = Union[int, float, timedelta]
+
+
+def microseconds(name: str, value: Optional[Span]) -> int:
+    """A length of time for the library. Rounded, but what is not nothing does not become nothing."""
+    if value is None:
+        return ENDLESS
+    if isinstance(value, timedelta):
+        exact = value // timedelta(microseconds=1)
+    elif isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{name} must be seconds or a timedelta, not {type(value).__name__}")
+    elif value == FOREVER:
+        return ENDLESS
+    elif isinstance(value, int):
+        exact = value * 1_000_000
+    elif math.isnan(value):
+        raise ValueError(f"{name} must be a length of time, not {value}")
+    else:
+        exact = round(max(value, -1.0) * 1e6) or math.ceil(value)
+    if exact < 0:
+        raise ValueError(f"{name} must not be negative")
+    # As long as can be said, but never by mistake without end.
+    return min(exact, ENDLESS - 1)
+
+
+class RealClock:
+    """Seconds since the machine started; the library counts microseconds."""
+
+    ticks = False
+    span = staticmethod(microseconds)
+
+    @staticmethod
+    def told(number: int) -> float:
+        """A time that the library tells."""
+        return FOREVER if number == ENDLESS else number / 1e6
+
+
+class TickClock:
+    """Calls of tick()."""
+
+    ticks = True
+
+    @staticmethod
+    def span(name: str, value: Optional[Span]) -> int:
+        """A length of time for the library."""
+        if value is None or value == FOREVER:
+            return ENDLESS
+        if not isinstance(value, int):
+            raise TypeError(f"{name} must be a whole number of ticks, not {type(value).__name__}: this manager counts")
+        return min(whole(name, value), ENDLESS - 1)
+
+    @staticmethod
+    def told(number: int) -> float:
+        """A time that the library tells."""
+        return FOREVER if number == ENDLESS else number
+
+
+Clock = Union[RealClock, TickClock]
