@@ -6,7 +6,8 @@ from ._c import constants as c
 from ._c import structs
 from ._c.calls import encoded, signed, whole
 from ._claim import fill, texts
-from ._enums import Vendor
+from ._enums import Status, Vendor
+from ._errors import InvalidArgument
 from ._lease import LeaseLike
 from ._time import Clock, Span
 
@@ -60,7 +61,7 @@ def gpu_claim_struct(clock: Clock, count: int, wait: Any, options: Any) -> Any:
         # To the library no time is as usual; to whoever writes 0 it is a mistake that acquire() would tell of, too.
         claim.ttl = clock.span("ttl", rest.pop("ttl"))
         if claim.ttl == 0:
-            raise ValueError("ttl must not be zero: without end is None")
+            raise InvalidArgument(Status.ERR_ZERO_TTL, message="a lease of no length was asked for: without end is None")
     if "min_compute" in rest:
         major, minor = rest.pop("min_compute")
         claim.min_compute_major = whole("min_compute", major, 32)

@@ -95,7 +95,7 @@ class GpuPool(Managed):
 
     @property
     def manager(self) -> LeaseManager:
-        """The manager of its table, for events, deadlocks and more. Closed with the pool, unless the pool is `on` it."""
+        """The manager of its table, for events, deadlocks and more. Closed with the pool unless the pool is `on` it."""
         return self._manager
 
     # ---- Claims
