@@ -3,9 +3,8 @@
 from typing import Any, Callable, Dict, Optional, Tuple
 
 from answers import Nonsense, trit
-from words import Words
-
 from ternlease import NEVER, FnCost, Kind, Learned, MachCap, Route, Task, nanoseconds
+from words import Words
 
 # How many numbers each way to make a cost takes.
 MADE: Dict[str, Tuple[Callable[..., FnCost], int]] = {

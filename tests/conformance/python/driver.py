@@ -11,6 +11,7 @@ import ternlease
 from answers import Nonsense, event_words, listed, or_dash, reason_named, trit
 from costs import Costs
 from labels import Labels
+from pools import Pools
 from words import Words
 
 
@@ -19,9 +20,9 @@ class Driver:
 
     def __init__(self) -> None:
         self.costs = Costs()
+        self.pools = Pools(self)
         self.labels = Labels()
         self._manager: Optional[ternlease.LeaseManager] = None
-        self._pool: Optional[ternlease.GpuPool] = None
         self._events: Optional[ternlease.Events] = None
         self._watches: Dict[str, ternlease.Watch] = {}
 
@@ -29,24 +30,17 @@ class Driver:
         """Does one step, and gives its answer."""
         words = Words(line)
         verb = words.next().replace("-", "_")
-        do: Optional[Callable[[Words], str]] = getattr(self, f"do_{verb}", None) or getattr(
-            self.costs, f"do_{verb}", None
-        )
-        if do is None:
-            raise Nonsense
-        return do(words)
+        for place in (self, self.pools, self.costs):
+            do: Optional[Callable[[Words], str]] = getattr(place, f"do_{verb}", None)
+            if do is not None:
+                return do(words)
+        raise Nonsense
 
     @property
     def manager(self) -> ternlease.LeaseManager:
         if self._manager is None:
             raise Nonsense
         return self._manager
-
-    @property
-    def pool(self) -> ternlease.GpuPool:
-        if self._pool is None:
-            raise Nonsense
-        return self._pool
 
     # ---- The library
 
@@ -80,14 +74,15 @@ class Driver:
         return "OK"
 
     def do_close(self, words: Words) -> str:
+        self.pools.close()
         for watch in self._watches.values():
             watch.close()
-        for opened in (self._events, self._pool, self._manager):
+        for opened in (self._events, self._manager):
             if opened is not None:
                 opened.close()
         self.costs.close()
         self.labels = Labels()
-        self._manager, self._pool, self._events, self._watches = None, None, None, {}
+        self._manager, self._events, self._watches = None, None, {}
         return "OK"
 
     def span(self, word: Optional[str]) -> Any:
@@ -300,8 +295,12 @@ class Driver:
         if self._events is None:
             self._events = self.manager.events()
             return "OK -"
-        new = iter(lambda reader=self._events: reader.next(0), None)
-        return f"OK {or_dash('; '.join(event_words(event, self.labels, self.time) for event in new if event))}"
+        told = []
+        while True:
+            event = self._events.next(0)
+            if event is None:
+                return f"OK {or_dash('; '.join(told))}"
+            told.append(event_words(event, self.labels, self.time))
 
     def do_watch(self, words: Words) -> str:
         label = words.next()
@@ -320,94 +319,6 @@ class Driver:
 
     def do_processes(self, words: Words) -> str:
         return f"OK {len(self.manager.processes())}"
-
-    # ---- Pools
-
-    def do_pool(self, words: Words) -> str:
-        opened = ternlease.GpuPool.on(
-            self.manager, devices=words.option("devices") or "", slots=words.option_number("slots") or 0
-        )
-        if self._pool is not None:
-            self._pool.close()
-        self._pool = opened
-        return "OK"
-
-    def do_capacity(self, words: Words) -> str:
-        return f"OK {self.pool.capacity}"
-
-    def do_pending(self, words: Words) -> str:
-        return f"OK {self.pool.pending_claimers()}"
-
-    def do_try(self, words: Words) -> str:
-        label = words.next()
-        lease = self.pool.try_claim()
-        if lease is None:
-            return "BUSY" if self.pool.capacity else "EMPTY"
-        self.labels.give_lease(label, lease)
-        return "OK"
-
-    def gpu_options(self, words: Words) -> Dict[str, Any]:
-        options = self.options(words)
-        for name, option in (("count", "count"), ("min-memory", "min_memory_mib")):
-            number = words.option_number(name)
-            if number is not None:
-                options[option] = number
-        if words.option("ttl") is not None:
-            options["ttl"] = self.span(words.option("ttl"))
-        devices = words.option("devices")
-        if devices is not None:
-            options["devices"] = devices.split(",")
-        vendor = words.option("vendor")
-        if vendor is not None:
-            if vendor.upper() not in ternlease.Vendor.__members__:
-                raise Nonsense
-            options["vendor"] = ternlease.Vendor[vendor.upper()]
-        holder = words.option("holder")
-        if holder is not None:
-            options["holder"] = holder
-        return options
-
-    def do_gpu(self, words: Words) -> str:
-        label = words.next()
-        self.labels.give_lease(label, self.pool.claim(**self.gpu_options(words)))
-        return "OK"
-
-    def do_gpu_enqueue(self, words: Words) -> str:
-        label = words.next()
-        return self.enqueued(label, self.pool.enqueue(**self.gpu_options(words)))
-
-    def do_expected(self, words: Words) -> str:
-        options = self.gpu_options(words)
-        del options["timeout"]
-        wait = self.pool.expected_wait(**options)
-        kind = wait.kind.name.lower().replace("_", "-")
-        return f"OK about {wait.nanoseconds}" if wait.kind == ternlease.WaitKind.ABOUT else f"OK {kind}"
-
-    do_gpu_release = do_release
-
-    def gpu_lease(self, label: str) -> ternlease.GpuLease:
-        return self.pool.lease(self.lease(label).id)
-
-    def do_devices(self, words: Words) -> str:
-        return listed(str(device.place) for device in self.gpu_lease(words.next()).devices)
-
-    def do_env(self, words: Words) -> str:
-        changes = self.gpu_lease(words.next()).env_changes(by_uuid=words.has("uuid"))
-        return listed(name if value is None else f"{name}={value}" for name, value in changes.items())
-
-    def do_device(self, words: Words) -> str:
-        device = self.pool.device(words.number())
-        memory = "-" if device.memory_mib is None else device.memory_mib
-        return (
-            f"OK key={device.key} vendor={device.vendor.name.lower()} index={device.index} memory={memory}"
-            f" uuid={or_dash(device.uuid)} pci={or_dash(device.pci)}"
-        )
-
-    def do_snapshot(self, words: Words) -> str:
-        return listed(
-            f"{place}:{trit(status.health)}:{self.labels.of_lease(status.lease)}"
-            for place, status in enumerate(self.pool.snapshot())
-        )
 
 
 def answer(driver: Driver, line: str) -> str:

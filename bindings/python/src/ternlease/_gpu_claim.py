@@ -61,7 +61,9 @@ def gpu_claim_struct(clock: Clock, count: int, wait: Any, options: Any) -> Any:
         # To the library no time is as usual; to whoever writes 0 it is a mistake that acquire() would tell of, too.
         claim.ttl = clock.span("ttl", rest.pop("ttl"))
         if claim.ttl == 0:
-            raise InvalidArgument(Status.ERR_ZERO_TTL, message="a lease of no length was asked for: without end is None")
+            raise InvalidArgument(
+                Status.ERR_ZERO_TTL, message="a lease of no length was asked for: without end is None"
+            )
     if "min_compute" in rest:
         major, minor = rest.pop("min_compute")
         claim.min_compute_major = whole("min_compute", major, 32)

@@ -10,7 +10,7 @@ from ._c.calls import call, encoded, items, signed, text, whole, words
 from ._c.library import lib
 from ._claim import ClaimOptions, Resources, claim_struct
 from ._deadlocks import find_deadlocks
-from ._enums import Health, LeaseState, Life, Reason, Status
+from ._enums import Health, LeaseState, Life, Reason
 from ._errors import Busy
 from ._events import Events
 from ._info import (
@@ -203,19 +203,9 @@ class LeaseManager(Managed):
         call(lib.tern_resource_declare, self._handle, *encoded("resource", resource), *size, number)
         return number.value
 
-    def set_health(self, resource: str, health: Health) -> bool:
-        """Says how a declared resource is. One that is not healthy gets no new leases. False: it was so already."""
-        trit = Health(health).value
-        return (
-            call(
-                lib.tern_resource_set_health,
-                self._handle,
-                *encoded("resource", resource),
-                trit,
-                also=(Status.UNCHANGED,),
-            )
-            == 0
-        )
+    def set_health(self, resource: str, health: Health) -> None:
+        """Says how a declared resource is. One that is not healthy keeps its leases and gets no new ones."""
+        call(lib.tern_resource_set_health, self._handle, *encoded("resource", resource), Health(health).value)
 
     def resource(self, name: str) -> ResourceInfo:
         """What there is of a resource, and what is taken."""

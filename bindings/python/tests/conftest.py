@@ -1,0 +1,51 @@
+"""What several tests need."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Iterator
+
+import pytest
+from ternlease import GpuPool, LeaseManager
+
+CHECKOUT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def manager() -> Iterator[LeaseManager]:
+    """A table that counts ticks."""
+    with LeaseManager(ticks=True) as opened:
+        yield opened
+
+
+@pytest.fixture
+def real() -> Iterator[LeaseManager]:
+    """A table with a real clock."""
+    with LeaseManager() as opened:
+        yield opened
+
+
+@pytest.fixture
+def pool() -> Iterator[GpuPool]:
+    """Four devices that do not exist."""
+    with GpuPool(devices="fake:4") as opened:
+        yield opened
+
+
+@pytest.fixture
+def host_url(tmp_path: Path) -> str:
+    """A table of this test's own that processes share."""
+    return f"host:{tmp_path}/table"
+
+
+def start_python(program: str, *arguments: str) -> "subprocess.Popen[str]":
+    """Another Python that runs a program, to be talked with by its pipes."""
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", program, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ,
+    )
