@@ -3,8 +3,9 @@
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
-from typing import Iterator
+from typing import Callable, Iterator
 
 import pytest
 from ternlease import GpuPool, LeaseManager
@@ -49,3 +50,18 @@ def start_python(program: str, *arguments: str) -> "subprocess.Popen[str]":
         text=True,
         env=os.environ,
     )
+
+
+def open_descriptors() -> int:
+    """How many descriptors this process has open."""
+    return len(os.listdir("/proc/self/fd"))
+
+
+def comes_true(condition: Callable[[], bool]) -> bool:
+    """Does it, sooner or later? A thread of the library may still be tidying up."""
+    deadline = time.monotonic() + 30
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0)
+    return True

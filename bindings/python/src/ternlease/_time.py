@@ -12,6 +12,9 @@ from ._c.constants import FOREVER as ENDLESS
 
 FOREVER = math.inf
 
+# Seconds that have no parts in a float, and need no rounding.
+LARGE = 2.0**53
+
 # A length of time: seconds or a timedelta; ticks where the manager counts those.
 Span = Union[int, float, timedelta]
 
@@ -24,16 +27,16 @@ def microseconds(name: str, value: Optional[Span]) -> int:
         exact = value // timedelta(microseconds=1)
     elif isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(f"{name} must be seconds or a timedelta, not {type(value).__name__}")
+    elif math.isnan(value) or value < 0:
+        exact = -1
     elif value == FOREVER:
         return ENDLESS
-    elif isinstance(value, int):
-        exact = value * 1_000_000
-    elif math.isnan(value):
-        raise ValueError(f"{name} must be a length of time, not {value}")
+    elif isinstance(value, int) or value > LARGE:
+        exact = int(value) * 1_000_000
     else:
-        exact = round(max(value, -1.0) * 1e6) or math.ceil(value)
+        exact = round(value * 1e6) or math.ceil(value)
     if exact < 0:
-        raise ValueError(f"{name} must not be negative")
+        raise ValueError(f"{name} must be a length of time, not {value}")
     # As long as can be said, but never by mistake without end.
     return min(exact, ENDLESS - 1)
 
