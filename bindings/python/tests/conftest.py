@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Callable, Iterator
 
 import pytest
+
 from ternlease import GpuPool, LeaseManager
 
 CHECKOUT = Path(__file__).parents[3]

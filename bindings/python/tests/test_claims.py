@@ -4,6 +4,7 @@ import gc
 import threading
 
 import pytest
+
 from ternlease import (
     Busy,
     Full,

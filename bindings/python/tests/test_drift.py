@@ -78,10 +78,12 @@ def test_fields_are_where_they_are_in_c_and_none_is_missing() -> None:
     told: Dict[str, List[Tuple[str, int, int]]] = {}
     for name, field, offset, size in re.findall(r"^FIELD\((\w+), (\w+), (\d+), (\d+)\)", LAYOUT, re.M):
         told.setdefault(name, []).append((field, int(offset), int(size)))
-    for name, fields in told.items():
-        struct = struct_named(name)
-        ours = [(field[0], getattr(struct, field[0]).offset, getattr(struct, field[0]).size) for field in struct._fields_]
-        assert ours == fields, name
+    for c_name, fields in told.items():
+        struct = struct_named(c_name)
+        ours = [
+            (field[0], getattr(struct, field[0]).offset, getattr(struct, field[0]).size) for field in struct._fields_
+        ]
+        assert ours == fields, c_name
 
 
 def values() -> Tuple[Dict[str, Dict[str, int]], Dict[str, int]]:

@@ -18,7 +18,7 @@ def ready():
 # What waits, for ever if nobody interrupts it; each says that it is about to.
 WAITS = {
     "claim": "ready(); manager.claim('waiter', 'gpu0')",
-    "ticket": "ticket = manager.enqueue('waiter', 'gpu0'); ready(); ticket.wait()",
+    "ticket": "with manager.enqueue('waiter', 'gpu0') as ticket: ready(); ticket.wait()",
     "events": "events = manager.events(); ready(); list(events)",
     "watch": "watch = manager.lease(manager.leases_on('gpu0')[0]).watch(); ready(); watch.next()",
 }
@@ -27,7 +27,6 @@ END = """
     print("not interrupted")
 except KeyboardInterrupt:
     print("interrupted", flush=True)
-    ticket = None
     print(manager.pending_claimers(), flush=True)
 """
 
@@ -39,7 +38,7 @@ def test_control_c_ends_a_wait(how: str, host_url: str) -> None:
         with start_python(program, host_url) as child:
             assert child.stdout is not None
             assert child.stdout.readline() == "ready\n"
-            if how == "claim":
+            if how in ("claim", "ticket"):
                 while not manager.pending_claimers():
                     assert child.poll() is None
             child.send_signal(signal.SIGINT)

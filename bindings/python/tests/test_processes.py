@@ -215,6 +215,9 @@ def test_a_forked_child_opens_its_own(host_url: str) -> None:
 
         def open_anew() -> List[str]:
             with LeaseManager(host_url) as own:
-                return [outcome(lambda: own.acquire("gpu0", "b")), outcome(lambda: own.acquire("gpu1", "b").detach() > 0)]
+                return [
+                    outcome(lambda: own.acquire("gpu0", "b")),
+                    outcome(lambda: own.acquire("gpu1", "b").detach() > 0),
+                ]
 
         assert in_a_forked_child(open_anew) == ["Busy", "True"]

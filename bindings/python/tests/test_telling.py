@@ -5,6 +5,7 @@ import threading
 from typing import List
 
 import pytest
+
 from ternlease import (
     Closed,
     EventKind,

@@ -1,7 +1,7 @@
 """Leases on devices."""
 
 import os
-from ctypes import c_size_t
+from ctypes import c_size_t, c_uint64
 from typing import TYPE_CHECKING, Dict, Mapping, Optional, Tuple
 
 from ._c.calls import call, items, text
@@ -19,9 +19,11 @@ class GpuLease(Lease):
 
     __slots__ = ("_pool",)
 
-    def __init__(self, pool: "GpuPool", number: int, owned: bool) -> None:
+    def __init__(self, pool: "GpuPool", number: c_uint64, owned: bool) -> None:
         self._pool = pool
-        super().__init__(pool.manager, number, owned)
+        self._manager = pool._manager
+        self._number = number
+        self._owned = owned
 
     @property
     def pool(self) -> "GpuPool":
@@ -31,7 +33,7 @@ class GpuLease(Lease):
     @property
     def devices(self) -> Tuple[Device, ...]:
         """Its devices, in the pool's order; also of a lease that is over, while it is remembered."""
-        places = items(c_size_t, lib.tern_gpu_lease_devices, self._pool._handle, self.id)
+        places = items(c_size_t, lib.tern_gpu_lease_devices, self._pool._handle, self._number)
         return tuple(self._pool.device(place) for place in places)
 
     def env(self, base: Optional[Mapping[str, str]] = None, *, by_uuid: bool = False) -> Dict[str, str]:
@@ -52,7 +54,7 @@ class GpuLease(Lease):
 
         NVIDIA's devices go by number in the order of PCI addresses, or by UUID; parts of devices always by UUID.
         """
-        lines = text(lib.tern_gpu_lease_env, self._pool._handle, self.id, ENV_BY_UUID if by_uuid else 0)
+        lines = text(lib.tern_gpu_lease_env, self._pool._handle, self._number, ENV_BY_UUID if by_uuid else 0)
         changes: Dict[str, Optional[str]] = {}
         for line in lines.splitlines():
             name, equals, value = line.partition("=")
@@ -61,4 +63,4 @@ class GpuLease(Lease):
 
     def keep_alive(self) -> None:
         """A thread of the library renews it from now on, in time, while it is held and the pool is open."""
-        call(lib.tern_gpu_lease_keep_alive, self._pool._handle, self.id)
+        call(lib.tern_gpu_lease_keep_alive, self._pool._handle, self._number)

@@ -38,10 +38,9 @@ class Lease:
 
     __slots__ = ("__weakref__", "_manager", "_number", "_owned")
 
-    def __init__(self, manager: "LeaseManager", number: int, owned: bool) -> None:
-        self._owned = False
+    def __init__(self, manager: "LeaseManager", number: c_uint64, owned: bool) -> None:
         self._manager = manager
-        self._number = c_uint64(whole("lease", number))
+        self._number = number
         self._owned = owned
 
     @property
@@ -63,26 +62,31 @@ class Lease:
         return STATES[trit]
 
     def _unknown(self) -> Optional[LeaseState]:
-        err = structs.Error()
-        trit = lib.tern_lease_state(self._manager._handle, self.id, err)
+        err = structs.Error(structs.ERROR_SIZE)
+        trit = lib.tern_lease_state(self._manager._handle, self._number, err)
         if trit == TRIT_UNKNOWN and err.status != Status.ERR_UNKNOWN_LEASE:
             raise failure(err)
         return STATES.get(trit)
 
     def renew(self, ttl: Optional[Span] = None) -> float:
         """Moves the end to now + its ttl, or + another one from now on. The new end; `NotHeld` if it is over."""
-        end = c_uint64()
+        end, err = c_uint64(), structs.Error(structs.ERROR_SIZE)
         manager = self._manager
         if ttl is None:
-            call(lib.tern_lease_renew, manager._handle, self.id, end)
+            status = lib.tern_lease_renew(manager._handle, self._number, end, err)
         else:
-            call(lib.tern_lease_renew_for, manager._handle, self.id, manager._clock.span("ttl", ttl), end)
+            length = manager._clock.span("ttl", ttl)
+            status = lib.tern_lease_renew_for(manager._handle, self._number, length, end, err)
+        if status:
+            raise failure(err)
         return manager._clock.told(end.value)
 
     def release(self) -> None:
         """Gives it back. Whoever is first in line has what it frees before this returns. `NotHeld` if it was over."""
         self._owned = False
-        call(lib.tern_lease_release, self._manager._handle, self.id)
+        err = structs.Error(structs.ERROR_SIZE)
+        if lib.tern_lease_release(self._manager._handle, self._number, err):
+            raise failure(err)
 
     def revoke(self, reason: Reason = Reason.OPERATOR, *, by: str = "", notice: Span = 0) -> Revocation:
         """Takes it away, at once or after a notice. `NotHeld` if it was over."""
@@ -91,7 +95,7 @@ class Lease:
         status = call(
             lib.tern_lease_revoke,
             self._manager._handle,
-            self.id,
+            self._number,
             signed("reason", reason),
             *encoded("by", by),
             clock.span("notice", notice),
@@ -103,12 +107,12 @@ class Lease:
     def info(self) -> LeaseInfo:
         """Everything about it, while it is held or remembered."""
         told = structs.LeaseInfo()
-        call(lib.tern_lease_info, self._manager._handle, self.id, told)
+        call(lib.tern_lease_info, self._manager._handle, self._number, told)
         return lease_info(told, self._manager._clock)
 
     def takes(self) -> List[Take]:
         """What it takes, or took."""
-        told = items(structs.Take, lib.tern_lease_takes, self._manager._handle, self.id)
+        told = items(structs.Take, lib.tern_lease_takes, self._manager._handle, self._number)
         return [Take(words(one.resource), one.slots, one.memory_mib) for one in told]
 
     def watch(self) -> Watch:
@@ -117,7 +121,7 @@ class Lease:
 
     def hand_to(self, pid: int) -> None:
         """Hands it to another process that uses the same shared table: it ends with that one, not with this one."""
-        call(lib.tern_lease_hand_to, self._manager._handle, self.id, whole("pid", pid, 32))
+        call(lib.tern_lease_hand_to, self._manager._handle, self._number, whole("pid", pid, 32))
         self._owned = False
 
     def keep_for_children(self) -> int:
@@ -126,7 +130,7 @@ class Lease:
         Python closes descriptors in the programs it starts: name it in `pass_fds`. It is yours to close.
         """
         descriptor = c_int(-1)
-        call(lib.tern_lease_keep_for_children, self._manager._handle, self.id, descriptor)
+        call(lib.tern_lease_keep_for_children, self._manager._handle, self._number, descriptor)
         self._owned = False
         return descriptor.value
 
@@ -178,6 +182,11 @@ class Lease:
 
 # Wherever a lease is named: itself, or its number.
 LeaseLike = Union[Lease, int]
+
+
+def numbered(name: str, number: int) -> c_uint64:
+    """A number of a lease or ticket."""
+    return c_uint64(whole(name, number))
 
 
 def lease_id(name: str, lease: LeaseLike) -> int:

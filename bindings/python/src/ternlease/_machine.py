@@ -243,7 +243,7 @@ class MachCap(Managed):
 
     def can_store(self, bytes: int) -> Optional[bool]:
         """Is there room for so many bytes, and some to spare? None: nobody knows, and one may try."""
-        err = structs.Error()
+        err = structs.Error(structs.ERROR_SIZE)
         trit = lib.tern_machine_can_store(self._handle, whole("bytes", bytes), err)
         if trit == TRIT_UNKNOWN:
             raise failure(err)

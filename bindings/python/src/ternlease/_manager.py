@@ -2,7 +2,7 @@
 
 from array import array
 from ctypes import c_int8, c_size_t, c_uint32, c_uint64
-from typing import TYPE_CHECKING, Any, Callable, Iterable, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional
 
 from ._c import constants as c
 from ._c import handles, structs
@@ -24,13 +24,16 @@ from ._info import (
     resource_info,
     ticket_info,
 )
-from ._lease import STATES, Lease, LeaseLike
+from ._lease import STATES, Lease, LeaseLike, numbered
 from ._managed import Managed
 from ._ticket import Ticket
 from ._time import Clock, RealClock, Span, TickClock
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+# As the trits are found in an array of bytes.
+STATES_BY_BYTE: Dict[int, LeaseState] = {trit & 0xFF: state for trit, state in STATES.items()}
 
 
 class LeaseManager(Managed):
@@ -97,10 +100,10 @@ class LeaseManager(Managed):
                 self._clock.span("ttl", ttl),
                 granted,
             )
-            return Lease(self, granted.value, owned=True)
+            return Lease(self, granted, owned=True)
         except BaseException:
             if granted.value:
-                Lease(self, granted.value, owned=False)._give_back()
+                Lease(self, granted, owned=False)._give_back()
             raise
 
     def claim(
@@ -158,19 +161,25 @@ class LeaseManager(Managed):
 
     def lease(self, number: int) -> Lease:
         """A lease by its number. It is not given back when it is forgotten."""
-        return Lease(self, number, owned=False)
+        return Lease(self, numbered("lease", number), owned=False)
 
     def ticket(self, number: int) -> "Ticket[Lease]":
         """A ticket by its number. It is not withdrawn when it is forgotten."""
-        return Ticket(self, lambda granted: Lease(self, granted, owned=True), number)
+        return Ticket(self, lambda granted: Lease(self, granted, owned=True), numbered("ticket", number))
 
     def states(self, leases: Iterable[LeaseLike]) -> List[Optional[LeaseState]]:
         """The states of many leases in one call, each as `Lease.state`."""
         numbers = _numbers(leases)
         count = len(numbers)
-        trits = (c_int8 * count)()
-        call(lib.tern_lease_states, self._handle, (c_uint64 * count).from_buffer(numbers), count, trits)
-        return list(map(STATES.get, trits))
+        trits = bytearray(count)
+        call(
+            lib.tern_lease_states,
+            self._handle,
+            (c_uint64 * count).from_buffer(numbers),
+            count,
+            (c_int8 * count).from_buffer(trits),
+        )
+        return list(map(STATES_BY_BYTE.get, trits))
 
     def renew_all(self, leases: Iterable[LeaseLike]) -> int:
         """Renews many leases in one call. How many were renewed: those that are over are passed over."""
@@ -305,4 +314,4 @@ class LeaseManager(Managed):
 
 def _numbers(leases: Iterable[LeaseLike]) -> "array[int]":
     """The numbers of leases, each checked to be one."""
-    return array("Q", [lease.id if isinstance(lease, Lease) else lease for lease in leases])
+    return array("Q", [lease._number.value if isinstance(lease, Lease) else lease for lease in leases])

@@ -18,9 +18,10 @@ from ._device import (
     device_status,
 )
 from ._enums import WaitKind
-from ._errors import Busy, NoDevices
+from ._errors import Busy, NoDevices, failure
 from ._gpu_claim import GpuClaimOptions, gpu_claim_struct
 from ._gpu_lease import GpuLease
+from ._lease import numbered
 from ._managed import Managed
 from ._manager import LeaseManager
 from ._ticket import Ticket
@@ -129,13 +130,14 @@ class GpuPool(Managed):
 
     def _any_one(self) -> GpuLease:
         """The usual claim, by the function that the library has for it: no claim needs to be written down."""
-        granted = c_uint64()
+        granted, err = c_uint64(), structs.Error(structs.ERROR_SIZE)
         try:
-            call(lib.tern_pool_try_claim, self._handle, granted)
-            return GpuLease(self, granted.value, owned=True)
+            if lib.tern_pool_try_claim(self._handle, granted, err):
+                raise failure(err)
+            return GpuLease(self, granted, owned=True)
         except BaseException:
             if granted.value:
-                GpuLease(self, granted.value, owned=False)._give_back()
+                GpuLease(self, granted, owned=False)._give_back()
             raise
 
     async def claim_async(
@@ -160,7 +162,7 @@ class GpuPool(Managed):
 
     def lease(self, number: int) -> GpuLease:
         """A lease by its number. It is not given back when it is forgotten."""
-        return GpuLease(self, number, owned=False)
+        return GpuLease(self, numbered("lease", number), owned=False)
 
     def expected_wait(self, count: int = 1, **options: "Unpack[GpuClaimOptions]") -> ExpectedWait:
         """How long such a claim would wait now. Asks for nothing, and changes nothing."""

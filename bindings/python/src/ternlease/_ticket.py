@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Dict, Generator, Generic, List, Optional, Type, TypeVar, overload
 
 from ._c import structs
-from ._c.calls import call, items, whole, words
+from ._c.calls import call, items, words
 from ._c.constants import TRIT_UNKNOWN
 from ._c.library import lib
 from ._enums import Reason, Status, TicketState
@@ -33,12 +33,14 @@ class Ticket(Generic[L]):
     ResourceWarning.
     """
 
-    def __init__(self, manager: "LeaseManager", adopt: Callable[[int], L], number: int = 0) -> None:
+    def __init__(
+        self, manager: "LeaseManager", adopt: Callable[[c_uint64], L], number: Optional[c_uint64] = None
+    ) -> None:
         self._owned = False
         self._manager = manager
         self._adopt = adopt
         # The library writes into these. Should an exception come right after it did, they tell what to give back.
-        self._number = c_uint64(whole("ticket", number))
+        self._number = number or c_uint64()
         self._granted = c_uint64()
         self._taken: Optional[L] = None
         self._ended = False
@@ -66,8 +68,8 @@ class Ticket(Generic[L]):
         """What it is now; only GRANTED is true. None if nothing is remembered of it."""
         if self._granted.value:
             return TicketState.GRANTED
-        err = structs.Error()
-        trit = lib.tern_ticket_state(self._manager._handle, self._number.value, err)
+        err = structs.Error(structs.ERROR_SIZE)
+        trit = lib.tern_ticket_state(self._manager._handle, self._number, err)
         if trit == TRIT_UNKNOWN and err.status != Status.ERR_UNKNOWN_TICKET:
             raise failure(err)
         return STATES.get(trit)
@@ -89,7 +91,7 @@ class Ticket(Generic[L]):
                 return None
             descriptor = c_int(-1)
             try:
-                call(lib.tern_ticket_fd, self._manager._handle, self._number.value, descriptor)
+                call(lib.tern_ticket_fd, self._manager._handle, self._number, descriptor)
                 wait_readable(descriptor.value, seconds, self._manager)
             finally:
                 _close(descriptor)
@@ -104,7 +106,7 @@ class Ticket(Generic[L]):
         while not self._decided():
             descriptor = c_int(-1)
             try:
-                call(lib.tern_ticket_fd, self._manager._handle, self._number.value, descriptor)
+                call(lib.tern_ticket_fd, self._manager._handle, self._number, descriptor)
                 await until_readable(descriptor.value, self._manager)
             finally:
                 _close(descriptor)
@@ -116,8 +118,8 @@ class Ticket(Generic[L]):
             return True
         if self._ended and not self._number.value:
             raise Refused(Status.REFUSED, Reason.CANCELLED, "the claim was withdrawn")
-        err = structs.Error()
-        status = lib.tern_ticket_wait(self._manager._handle, self._number.value, 0, self._granted, err)
+        err = structs.Error(structs.ERROR_SIZE)
+        status = lib.tern_ticket_wait(self._manager._handle, self._number, 0, self._granted, err)
         if status == Status.WAITING:
             return False
         if status != Status.OK:
@@ -127,7 +129,7 @@ class Ticket(Generic[L]):
 
     def _take(self) -> L:
         if self._taken is None:
-            self._taken = self._adopt(self._granted.value)
+            self._taken = self._adopt(self._granted)
         return self._taken
 
     def cancel(self) -> bool:
@@ -136,19 +138,19 @@ class Ticket(Generic[L]):
             return False
         self._ended = True
         if self._granted.value:
-            granted, self._granted.value = self._granted.value, 0
+            granted, self._granted = self._granted, c_uint64()
             return Lease(self._manager, granted, owned=False)._give_back()
-        return call(lib.tern_ticket_cancel, self._manager._handle, self._number.value, also=(Status.UNCHANGED,)) == 0
+        return call(lib.tern_ticket_cancel, self._manager._handle, self._number, also=(Status.UNCHANGED,)) == 0
 
     def info(self) -> Optional[TicketInfo]:
         """Everything about it while it waits; None once it is decided."""
         told = structs.TicketInfo()
-        status = call(lib.tern_ticket_info, self._manager._handle, self._number.value, told, also=(Status.EMPTY,))
+        status = call(lib.tern_ticket_info, self._manager._handle, self._number, told, also=(Status.EMPTY,))
         return None if status else ticket_info(told, self._manager._clock)
 
     def resources(self) -> List[str]:
         """The resources that it may be served from while it waits."""
-        told = items(structs.Name, lib.tern_ticket_resources, self._manager._handle, self._number.value)
+        told = items(structs.Name, lib.tern_ticket_resources, self._manager._handle, self._number)
         return [words(one.text) for one in told]
 
     def __enter__(self) -> "Ticket[L]":

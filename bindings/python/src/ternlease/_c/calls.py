@@ -6,7 +6,7 @@ from typing import Any, Callable, List, Tuple, TypeVar
 
 from .._enums import Status
 from .._errors import failure
-from .structs import Error
+from .structs import ERROR_SIZE, Error
 
 T = TypeVar("T")
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 def call(function: Callable[..., int], *arguments: Any, also: Tuple[Status, ...] = ()) -> int:
     """Calls a function whose last argument is an error. Its status, if it is one of `also`; an exception otherwise."""
-    err = Error()
+    err = Error(ERROR_SIZE)
     status = function(*arguments, err)
     if status == 0 or status in also:
         return status
@@ -32,7 +32,7 @@ def items(kind: Any, function: Callable[..., int], *arguments: Any) -> List[Any]
         found = (kind * capacity)()
         if issubclass(kind, Structure):
             found[0].struct_size = sizeof(kind)
-        err = Error()
+        err = Error(ERROR_SIZE)
         status = function(*arguments, found, capacity, needed, err)
         if status == Status.OK:
             return list(found[: needed.value])
@@ -48,7 +48,7 @@ def text(function: Callable[..., int], *arguments: Any) -> str:
     needed = c_size_t()
     while True:
         buffer = create_string_buffer(capacity)
-        err = Error()
+        err = Error(ERROR_SIZE)
         status = function(*arguments, buffer, capacity, needed, err)
         if status == Status.OK:
             return words(buffer.value)

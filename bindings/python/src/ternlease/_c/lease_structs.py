@@ -1,11 +1,13 @@
 """Structs of managers, leases, tickets, claims, events and shared tables."""
 
-from ctypes import POINTER, Structure, c_char, c_char_p, c_int8, c_int32, c_size_t, c_uint8, c_uint32, c_uint64
+from ctypes import POINTER, Structure, c_char, c_char_p, c_int8, c_int32, c_size_t, c_uint8, c_uint32, c_uint64, sizeof
 
 from .sized import Sized
 
 
-class Error(Sized):
+class Error(Structure):
+    """Made for every call, so without the help of Sized: Error(ERROR_SIZE)."""
+
     _fields_ = (
         ("struct_size", c_size_t),
         ("status", c_int32),
@@ -14,6 +16,9 @@ class Error(Sized):
         ("driver_code", c_int32),
         ("message", c_char * 256),
     )
+
+
+ERROR_SIZE = sizeof(Error)
 
 
 class Options(Sized):

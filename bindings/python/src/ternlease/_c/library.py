@@ -32,7 +32,7 @@ def load(path: str) -> Any:
             function.argtypes = arguments
     except (OSError, AttributeError) as error:
         raise ImportError(f"cannot use libternlease: {error}. TERN_LIBRARY says where it is", path=path) from error
-    err = structs.Error()
+    err = structs.Error(structs.ERROR_SIZE)
     if library.tern_abi_check(VERSION_NUMBER, err) != 0:
         raise ImportError(f"libternlease does not fit this package: {err.message.decode()}", path=path)
     return library
