@@ -90,7 +90,7 @@ def test_a_ticket_is_served_in_its_turn(manager: LeaseManager) -> None:
         info = third.info()
         assert info is not None
         assert (info.place, info.holder, third.resources()) == (2, "c", ["gpu0"])
-        assert second.state is TicketState.IN_LINE
+        assert [ticket.state for ticket in (second, third)] == [TicketState.IN_LINE] * 2
         assert second.wait(0) is None
         assert second.wait(0.001) is None
         holder.release()

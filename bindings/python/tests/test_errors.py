@@ -38,7 +38,7 @@ def test_numbers_of_a_newer_library_are_kept() -> None:
     new = Status(-999)
     assert (new, new.name) == (-999, "UNKNOWN_-999")
     with pytest.raises(ValueError, match="nonsense"):
-        Status("nonsense")
+        Status("nonsense")  # type: ignore[arg-type]
 
 
 def test_an_error_says_what_happened_and_what_to_do(manager: LeaseManager) -> None:

@@ -29,8 +29,8 @@ def test_a_lease_from_its_grant_to_its_end(manager: LeaseManager) -> None:
         assert lease.renew() == 11
         assert lease.renew(ttl=100) == 101
         assert lease.renew(ttl=FOREVER) == FOREVER
-    assert lease.state is LeaseState.EXPIRED
-    assert lease.info().reason is Reason.RELEASED
+    info = lease.info()
+    assert (info.state, info.reason) == (LeaseState.EXPIRED, Reason.RELEASED)
     with pytest.raises(NotHeld) as over:
         lease.renew()
     assert (over.value.status, over.value.reason) == (Status.ERR_NOT_HELD, Reason.RELEASED)

@@ -3,8 +3,9 @@
 from typing import Any, Callable, Dict, Optional, Tuple
 
 from answers import Nonsense, trit
-from ternlease import NEVER, FnCost, Kind, Learned, MachCap, Route, Task, nanoseconds
 from words import Words
+
+from ternlease import NEVER, FnCost, Kind, Learned, MachCap, Route, Task, nanoseconds
 
 # How many numbers each way to make a cost takes.
 MADE: Dict[str, Tuple[Callable[..., FnCost], int]] = {

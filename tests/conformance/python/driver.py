@@ -7,12 +7,13 @@ import sys
 from datetime import timedelta
 from typing import Any, Callable, Dict, Iterable, List, Optional
 
-import ternlease
 from answers import Nonsense, event_words, listed, or_dash, reason_named, trit
 from costs import Costs
 from labels import Labels
 from pools import Pools
 from words import Words
+
+import ternlease
 
 
 class Driver:
@@ -295,7 +296,7 @@ class Driver:
         if self._events is None:
             self._events = self.manager.events()
             return "OK -"
-        told = []
+        told: List[str] = []
         while True:
             event = self._events.next(0)
             if event is None:

@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING, Any, Dict, Optional
 
-import ternlease
 from answers import Nonsense, listed, or_dash, trit
 from words import Words
+
+import ternlease
 
 if TYPE_CHECKING:
     from driver import Driver
