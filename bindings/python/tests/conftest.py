@@ -64,5 +64,5 @@ def comes_true(condition: Callable[[], bool]) -> bool:
     while not condition():
         if time.monotonic() > deadline:
             return False
-        time.sleep(0)
+        time.sleep(0.001)
     return True

@@ -146,6 +146,28 @@ def test_closing_wakes_whoever_waits() -> None:
         assert raised == [Closed]
 
 
+def test_closing_a_pool_on_a_manager_wakes_whoever_waits_for_its_devices(manager: LeaseManager) -> None:
+    pool = GpuPool.on(manager, devices="fake:1")
+    held = pool.claim()
+    raised: List[type] = []
+
+    def run() -> None:
+        try:
+            pool.claim()
+        except Exception as error:
+            raised.append(type(error))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    while not pool._waiting:
+        assert thread.is_alive()
+    pool.close()
+    thread.join()
+    assert raised == [Closed]
+    assert manager.pending_claimers() == 0
+    held.release()
+
+
 def test_closing_an_event_reader_wakes_its_loop(manager: LeaseManager) -> None:
     events: Events = manager.events()
     seen: List[Any] = []

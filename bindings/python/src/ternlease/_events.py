@@ -11,8 +11,8 @@ from ._enums import Status
 from ._errors import Closed
 from ._info import Event, event
 from ._managed import Managed
-from ._time import Span, microseconds
-from ._waiting import until_readable, wait_readable
+from ._time import Span, seconds
+from ._waiting import Patience, until_readable, wait_readable
 
 if TYPE_CHECKING:
     from ._manager import LeaseManager
@@ -42,17 +42,17 @@ class Events(Managed):
 
     def next(self, timeout: Optional[Span] = None) -> Optional[Event]:
         """Waits for the next event, in real time; None if there was none. `Closed` once the manager is, too."""
-        found = self._read()
-        if found is not None:
-            return found
-        seconds = None if timeout is None else microseconds("timeout", timeout) / 1e6
-        # Until the wait is over, its descriptor must not become another file's.
-        kept = self._handle
-        try:
-            wait_readable(self.fileno(), seconds, self)
-        finally:
-            del kept
-        return self._read()
+        patience = Patience(seconds("timeout", timeout))
+        while True:
+            found = self._read()
+            if found is not None or patience.over:
+                return found
+            # Until the wait is over, its descriptor must not become another file's.
+            kept = self._handle
+            try:
+                wait_readable(self.fileno(), patience, self)
+            finally:
+                del kept
 
     def _read(self) -> Optional[Event]:
         told = structs.Event()

@@ -11,7 +11,7 @@ from ._c.calls import call, encoded, items, signed, whole, words
 from ._c.constants import TRIT_UNKNOWN
 from ._c.library import lib, library_path
 from ._enums import LeaseState, Reason, Status
-from ._errors import Error, failure
+from ._errors import Closed, ForkedError, NotFound, NotHeld, failure
 from ._info import LeaseInfo, Revocation, Take, lease_info
 from ._time import Span
 from ._watch import Watch
@@ -165,7 +165,7 @@ class Lease:
     def _give_back(self) -> bool:
         try:
             self.release()
-        except Error:
+        except (NotHeld, NotFound, Closed, ForkedError):
             return False
         return True
 

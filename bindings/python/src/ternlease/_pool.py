@@ -157,7 +157,7 @@ class GpuPool(Managed):
     ) -> "Ticket[GpuLease]":
         """As `claim()`, but returns at once with the ticket."""
         claim = gpu_claim_struct(self._manager._clock, count, timeout, options)
-        ticket: Ticket[GpuLease] = Ticket(self._manager, lambda number: GpuLease(self, number, owned=True))
+        ticket: Ticket[GpuLease] = Ticket(self._manager, lambda number: GpuLease(self, number, owned=True), pool=self)
         return ticket._ask(lib.tern_pool_enqueue, self._handle, claim)
 
     def lease(self, number: int) -> GpuLease:

@@ -11,11 +11,12 @@ from ._c.calls import call, items, words
 from ._c.constants import TRIT_UNKNOWN
 from ._c.library import lib
 from ._enums import Reason, Status, TicketState
-from ._errors import Error, Refused, failure
+from ._errors import Closed, ForkedError, NotFound, Refused, failure
 from ._info import TicketInfo, ticket_info
 from ._lease import Lease
-from ._time import Span, microseconds
-from ._waiting import until_readable, wait_readable
+from ._managed import Managed
+from ._time import Span, seconds
+from ._waiting import Patience, until_readable, wait_readable
 
 if TYPE_CHECKING:
     from ._manager import LeaseManager
@@ -34,10 +35,16 @@ class Ticket(Generic[L]):
     """
 
     def __init__(
-        self, manager: "LeaseManager", adopt: Callable[[c_uint64], L], number: Optional[c_uint64] = None
+        self,
+        manager: "LeaseManager",
+        adopt: Callable[[c_uint64], L],
+        number: Optional[c_uint64] = None,
+        pool: Optional[Managed] = None,
     ) -> None:
         self._owned = False
         self._manager = manager
+        # Whoever of them is closed, waiting is over.
+        self._owners = (manager,) if pool is None else (manager, pool)
         self._adopt = adopt
         # The library writes into these. Should an exception come right after it did, they tell what to give back.
         self._number = number or c_uint64()
@@ -85,18 +92,16 @@ class Ticket(Generic[L]):
 
         None if `timeout`, in real time whatever clock the manager has, is over while the claim is still in line.
         """
-        if not self._decided():
-            seconds = None if timeout is None else microseconds("timeout", timeout) / 1e6
-            if seconds == 0:
+        patience = Patience(seconds("timeout", timeout))
+        while not self._decided():
+            if patience.over:
                 return None
             descriptor = c_int(-1)
             try:
                 call(lib.tern_ticket_fd, self._manager._handle, self._number, descriptor)
-                wait_readable(descriptor.value, seconds, self._manager)
+                wait_readable(descriptor.value, patience, *self._owners)
             finally:
                 _close(descriptor)
-            if not self._decided():
-                return None
         return self._take()
 
     def __await__(self) -> Generator[Any, None, L]:
@@ -107,7 +112,7 @@ class Ticket(Generic[L]):
             descriptor = c_int(-1)
             try:
                 call(lib.tern_ticket_fd, self._manager._handle, self._number, descriptor)
-                await until_readable(descriptor.value, self._manager)
+                await until_readable(descriptor.value, *self._owners)
             finally:
                 _close(descriptor)
         return self._take()
@@ -121,6 +126,8 @@ class Ticket(Generic[L]):
         err = structs.Error(structs.ERROR_SIZE)
         status = lib.tern_ticket_wait(self._manager._handle, self._number, 0, self._granted, err)
         if status == Status.WAITING:
+            if any(owner.closed for owner in self._owners):
+                raise Closed(Status.ERR_CLOSED, message="the pool was closed")
             return False
         if status != Status.OK:
             self._ended = status in (Status.TIMEOUT, Status.REFUSED)
@@ -167,7 +174,7 @@ class Ticket(Generic[L]):
     def _withdraw(self) -> bool:
         try:
             return self.cancel()
-        except Error:
+        except (NotFound, Closed, ForkedError):
             return False
 
     def __del__(self) -> None:

@@ -41,6 +41,12 @@ def microseconds(name: str, value: Optional[Span]) -> int:
     return min(exact, ENDLESS - 1)
 
 
+def seconds(name: str, value: Optional[Span]) -> Optional[float]:
+    """A length of real time, for those who wait here and not in the library; None: as long as it takes."""
+    number = microseconds(name, value)
+    return None if number == ENDLESS else number / 1e6
+
+
 class RealClock:
     """Seconds since the machine started; the library counts microseconds."""
 

@@ -5,6 +5,7 @@ their event loop.
 """
 
 import asyncio
+import math
 import os
 import select
 import threading
@@ -53,24 +54,34 @@ class Waker:
             os.close(self._end)
 
 
-def wait_readable(descriptor: int, seconds: Optional[float], *owners: Managed) -> bool:
-    """Blocks the thread until the descriptor is readable or an owner is closed; False: the time was over first."""
-    deadline = None if seconds is None else time.monotonic() + seconds
+class Patience:
+    """How long to wait, in all."""
+
+    def __init__(self, seconds: Optional[float]) -> None:
+        self._deadline = None if seconds is None else time.monotonic() + seconds
+
+    @property
+    def over(self) -> bool:
+        """Is there no time left?"""
+        return self._deadline is not None and time.monotonic() >= self._deadline
+
+    def milliseconds(self) -> int:
+        """What is left for poll(), rounded up."""
+        if self._deadline is None:
+            return LONGEST
+        return min(LONGEST, max(0, math.ceil((self._deadline - time.monotonic()) * 1000)))
+
+
+def wait_readable(descriptor: int, patience: Patience, *owners: Managed) -> None:
+    """Blocks the thread until the descriptor is readable, an owner is closed, or the time is over."""
     waker = Waker()
     try:
         poll = select.poll()
         poll.register(descriptor, select.POLLIN)
         poll.register(waker.descriptor, select.POLLIN)
         with woken_by(waker.wake, *owners) as all_open:
-            while all_open:
-                left = LONGEST
-                if deadline is not None:
-                    left = min(LONGEST, max(0, int((deadline - time.monotonic()) * 1000 + 1)))
-                if poll.poll(left):
-                    return True
-                if deadline is not None and time.monotonic() >= deadline:
-                    return False
-        return True
+            while all_open and not poll.poll(patience.milliseconds()) and not patience.over:
+                pass
     finally:
         waker.close()
 
@@ -85,7 +96,11 @@ async def until_readable(descriptor: int, *owners: Managed) -> None:
             ready.set_result(None)
 
     def wake() -> None:
-        loop.call_soon_threadsafe(set_ready)
+        try:
+            loop.call_soon_threadsafe(set_ready)
+        except RuntimeError:
+            # The loop was closed with this task in it: nobody waits any more.
+            pass
 
     with woken_by(wake, *owners) as all_open:
         if not all_open:

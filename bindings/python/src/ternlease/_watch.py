@@ -11,8 +11,8 @@ from ._enums import LeaseState, Reason, Status
 from ._errors import Closed, NotFound
 from ._info import Notice, lease_info
 from ._managed import Managed
-from ._time import Span, microseconds
-from ._waiting import until_readable, wait_readable
+from ._time import Span, seconds
+from ._waiting import Patience, until_readable, wait_readable
 
 if TYPE_CHECKING:
     from ._manager import LeaseManager
@@ -53,19 +53,19 @@ class Watch(Managed):
 
     def next(self, timeout: Optional[Span] = None) -> Optional[Notice]:
         """Waits for what happens next, in real time; None if nothing did, or the end was told before."""
-        if self._over:
-            return None
-        if not self._rung():
-            seconds = None if timeout is None else microseconds("timeout", timeout) / 1e6
+        patience = Patience(seconds("timeout", timeout))
+        while not self._over:
+            if self._rung() or self._manager.closed:
+                return self._look()
+            if patience.over:
+                break
             # Until the wait is over, its descriptor must not become another file's.
             kept = self._handle
             try:
-                wait_readable(self.fileno(), seconds, self, self._manager)
+                wait_readable(self.fileno(), patience, self, self._manager)
             finally:
                 del kept
-            if not self._rung() and not self._manager.closed:
-                return None
-        return self._look()
+        return None
 
     def _rung(self) -> bool:
         """Did something happen since the last time?"""
