@@ -1,5 +1,6 @@
 //! [`LeaseManager`]: leases on named resources.
 
+mod batch;
 mod claim;
 mod device;
 mod events;

@@ -64,6 +64,7 @@ pub struct Traits {
 /// Names one lease for ever: ids only grow and are never used again, so the id
 /// is also the fencing token of what the lease protects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(transparent)]
 pub struct LeaseId(pub u64);
 
 /// Names one waiting claim for ever.
