@@ -51,7 +51,7 @@ impl LeaseManager {
     /// Calls `callback` when the lease gets a notice of its revocation (again if that comes to end earlier), and when it is over, for
     /// whatever reason; then never again. The calls come from a thread of the library's own, one after the other, without any
     /// lock: they may use the manager, but must not keep a clone of it. A callback that takes long holds up those of other leases; one that
-    /// panics is not called again.
+    /// panics does them no harm.
     ///
     /// # Errors
     ///
