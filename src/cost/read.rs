@@ -15,6 +15,23 @@ use super::rates::Rates;
 ///
 /// Unless told otherwise: measure for at most 300 ms, on all cores that the process may use, in at most 192 MiB of memory; ask the operating system
 /// about the network; use what was kept of an earlier measurement, but write nothing.
+///
+/// ```
+/// use std::time::Duration;
+/// use ternlease::MachCap;
+/// use ternlease::cost::ReadOptions;
+///
+/// let mut steps = Vec::new();
+/// let mut note = |progress: ternlease::cost::Progress| steps.push(progress.step);
+/// let options = ReadOptions::new()
+///     .budget(Duration::from_millis(20)) // rougher figures, which say so
+///     .without_network()
+///     .refresh() // whatever was kept
+///     .progress(&mut note);
+/// let machine = MachCap::read_with(".", options)?;
+/// assert!(machine.route.is_none() && !steps.is_empty());
+/// # Ok::<(), ternlease::cost::ReadError>(())
+/// ```
 #[must_use = "options do nothing by themselves"]
 pub struct ReadOptions<'a> {
     benchmarks: bool,
@@ -58,12 +75,12 @@ impl<'a> ReadOptions<'a> {
         }
     }
 
-    /// Measures nothing: all rates are estimates. Takes no time.
+    /// Measures nothing: all rates are estimates, by what the processor says of itself. Takes no time.
     pub fn without_benchmarks(self) -> Self {
         ReadOptions { benchmarks: false, ..self }
     }
 
-    /// Does not ask for the network: there is none.
+    /// Does not ask for the network: there is none. [`MachCap::route`] is empty then, until somebody puts one in.
     pub fn without_network(self) -> Self {
         ReadOptions { network: false, ..self }
     }
@@ -81,6 +98,20 @@ impl<'a> ReadOptions<'a> {
     }
 
     /// Keeps what is measured in the user's cache directory, for this processor, kernel and limits, so that next time nothing needs to be measured.
+    ///
+    /// ```
+    /// # let file = std::env::temp_dir().join(format!("ternlease-doc-keep-{}", std::process::id()));
+    /// use std::time::Duration;
+    /// use ternlease::MachCap;
+    /// use ternlease::cost::ReadOptions;
+    ///
+    /// let options = || ReadOptions::new().budget(Duration::from_millis(20)).cache_file(&file).keep();
+    /// let first = MachCap::read_with(".", options())?; // measures
+    /// let second = MachCap::read_with(".", options())?; // does not
+    /// assert_eq!(first.rates, second.rates);
+    /// # std::fs::remove_file(file).unwrap();
+    /// # Ok::<(), ternlease::cost::ReadError>(())
+    /// ```
     pub fn keep(self) -> Self {
         ReadOptions { keep: Keep::Write, ..self }
     }
@@ -100,7 +131,7 @@ impl<'a> ReadOptions<'a> {
         ReadOptions { cache: Some(path.into()), ..self }
     }
 
-    /// Is told what is being measured.
+    /// Is told what is being measured. Not called if nothing is, because it was kept.
     pub fn progress(self, told: &'a mut dyn FnMut(Progress)) -> Self {
         ReadOptions { progress: Some(told), ..self }
     }
@@ -120,7 +151,7 @@ impl fmt::Debug for ReadOptions<'_> {
     }
 }
 
-/// Why a machine could not be read.
+/// Why a machine could not be read. As text each says what to do instead.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ReadError {
