@@ -275,7 +275,7 @@ impl LeaseManager {
     }
 
     /// All deadlocks there are, each with a proof and a proposal whom to revoke. Exact: nobody is named who could still go on, and nobody
-    /// is missed. `docs/deadlocks.md` says why.
+    /// is missed. The page on [deadlocks](crate::guide::deadlocks) says why.
     ///
     /// Only a holder that has a lease and waits for more can be part of one; to have them broken as they arise, see
     /// [`DeadlockPolicy::Break`](crate::DeadlockPolicy::Break).
