@@ -87,7 +87,7 @@ impl MachCap {
     }
 
     /// How long a task takes here by the rates alone: what a measured run is to be compared with, in
-    /// [`Learned::record`](super::Learned::record).
+    /// [`Learned::record`](super::Learned::record). In nanoseconds; [`NEVER`] if it does not end.
     pub fn untaught_time(&self, task: impl Into<Task>) -> u64 {
         self.rates.predict(&task.into(), self.cores_usable).nanoseconds
     }

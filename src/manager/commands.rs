@@ -306,6 +306,10 @@ impl LeaseManager {
     /// Declares that a holder cannot go on without a resource, without claiming it: because it waits in a lock of its own, or for data. A
     /// want stands in no line and is given nothing; it only counts when deadlocks are looked for.
     ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyName`], [`Error::NameTooLong`] or [`Error::Full`]. The same want again is none.
+    ///
     /// ```
     /// use ternlease::{LeaseManager, Options};
     ///
@@ -324,7 +328,7 @@ impl LeaseManager {
         run!(self.home(), |table, now| table.want(now, holder, resource))
     }
 
-    /// Takes back what [`Self::want`] declared.
+    /// Takes back what [`Self::want`] declared. A want ends in no other way: not even when the holder gets the resource.
     ///
     /// # Errors
     ///

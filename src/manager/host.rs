@@ -37,7 +37,7 @@ impl LeaseManager {
     }
 
     /// Hands the lease to another process that uses the table, by the number that it has there ([`ProcessInfo::process`](crate::ProcessInfo::process)):
-    /// it ends with that process, and not with this one.
+    /// it ends with that process, and not with this one. For a server that takes leases for its clients.
     ///
     /// # Errors
     ///

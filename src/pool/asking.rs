@@ -69,6 +69,10 @@ impl GpuClaim<'_> {
     /// [manager](GpuPool::manager) by its id. `None` if the pool has no devices. Nobody withdraws the claim, gives the devices back or keeps the
     /// lease alive but those who know the ids; see [`GpuPool::keep_alive`].
     ///
+    /// # Errors
+    ///
+    /// As [`wait`](Self::wait), but for what becomes of it later.
+    ///
     /// ```
     /// use ternlease::{GpuPool, Outcome, PoolOptions};
     ///
