@@ -68,7 +68,7 @@ impl Options {
         }
     }
 
-    /// What fits into a shared table, whose memory is all taken at once, if nothing else is said: about 30 MB.
+    /// What fits into a shared table, whose memory is all taken at once, if nothing else is said: about 23 MB.
     #[cfg(target_os = "linux")]
     pub(super) const SHARED_LIMITS: Limits =
         Limits { leases: 4096, tickets: 4096, resources: 4096, history: 1024 };
