@@ -227,7 +227,7 @@ impl MachCap {
     }
 
     /// For how long a result is worth keeping: the longer, the more computing it again costs beside fetching it. From a tenth of `base` to a
-    /// thousand times as long; the longest without a network, or if fetching takes no time.
+    /// thousand times as long; the longest if it cannot be fetched again, or that takes no time.
     ///
     /// ```
     /// use std::time::Duration;
@@ -244,8 +244,7 @@ impl MachCap {
         let compute = self.compute_time(task).mid;
         let fetch = self.fetch_time(task.cost.result_bytes).map_or(0, |time| time.mid);
         let permille = match (compute, fetch) {
-            (_, 0) => LONGEST_TTL,
-            (NEVER, _) => LONGEST_TTL,
+            (_, 0 | NEVER) | (NEVER, _) => LONGEST_TTL,
             (compute, fetch) => narrow(u128::from(compute) * 1000 / u128::from(fetch)),
         };
         let permille = u128::from(permille.clamp(SHORTEST_TTL, LONGEST_TTL));

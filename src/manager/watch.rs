@@ -28,6 +28,30 @@ pub struct Notice {
 
 type Callback = Box<dyn FnMut(&Notice) + Send>;
 
+/// Makes a descriptor readable when something happens to a lease; and at the latest when nobody watches any more, so that no one waits in vain.
+#[cfg(target_os = "linux")]
+struct Bell {
+    signal: Arc<crate::home::signal_fd::SignalFd>,
+    over: bool,
+}
+
+#[cfg(target_os = "linux")]
+impl Bell {
+    fn ring(&mut self, notice: &Notice) {
+        self.over = notice.state != Some(LeaseState::Held);
+        self.signal.raise();
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Bell {
+    fn drop(&mut self) {
+        if !self.over {
+            self.signal.raise();
+        }
+    }
+}
+
 /// The watches of one manager.
 #[derive(Default)]
 pub(super) struct Watches {
@@ -83,8 +107,9 @@ impl LeaseManager {
         Ok(())
     }
 
-    /// A file descriptor that becomes readable when [`Self::watch`] would call: with notice of the lease's revocation, and with its end. Read
-    /// eight bytes from it to be told again; what has happened says [`lease`](Self::lease).
+    /// A file descriptor that becomes readable when [`Self::watch`] would call: with notice of the lease's revocation, and with its end; and when
+    /// the manager is closed, after which nothing more would be told. Read eight bytes from it to be told again; what has happened says
+    /// [`lease`](Self::lease).
     ///
     /// # Errors
     ///
@@ -93,7 +118,8 @@ impl LeaseManager {
     pub fn watch_fd(&self, lease: LeaseId) -> Result<std::os::fd::OwnedFd, Error> {
         let signal = crate::home::signal_fd::SignalFd::new()?;
         let fd = signal.share()?;
-        self.watch(lease, move |_| signal.raise())?;
+        let mut bell = Bell { signal, over: false };
+        self.watch(lease, move |notice| bell.ring(notice))?;
         Ok(fd)
     }
 
