@@ -11,7 +11,7 @@ const (
 	Healthy Health = 1
 	// Draining ones keep the leases that they have, and get no new ones.
 	Draining Health = 0
-	// Failed ones are as draining ones, for good.
+	// Failed ones do the same, and are not expected back.
 	Failed Health = -1
 )
 
@@ -66,15 +66,15 @@ func (m *Manager) Declare(name string, slots, memoryMiB uint32) (ResourceID, err
 	return ResourceID(id), c.check(status)
 }
 
-// SetHealth says how a declared resource is, and tells whether that is new.
-func (m *Manager) SetHealth(name string, health Health) (changed bool, err error) {
+// SetHealth says how a declared resource is. One that is not healthy keeps its leases and gets no new ones.
+func (m *Manager) SetHealth(name string, health Health) error {
 	c, err := m.begin()
 	if err != nil {
-		return false, err
+		return err
 	}
 	defer c.end()
 	data, length := chars(name)
-	return c.changed(C.tern_resource_set_health(c.manager(), data, length, C.tern_trit_t(health), &c.err))
+	return c.check(C.tern_resource_set_health(c.manager(), data, length, C.tern_trit_t(health), &c.err))
 }
 
 // Resource is what there is of a resource, and what is taken.
