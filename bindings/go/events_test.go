@@ -3,6 +3,7 @@ package ternlease_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -157,4 +158,24 @@ func TestAllEvents(t *testing.T) {
 		t.Error(event, err)
 		return false
 	})
+}
+
+// Whoever is about to wait when the reader is closed is told so, not what became of its descriptor.
+func TestClosingAReaderBesideNext(t *testing.T) {
+	manager := openWith(t, ternlease.Options{})
+	for range 300 {
+		events := must(manager.Events(ternlease.FromNow))
+		failed := make(chan error)
+		for range 4 {
+			go func() {
+				_, err := events.Next(context.Background())
+				failed <- err
+			}()
+		}
+		runtime.Gosched()
+		events.Close()
+		for range 4 {
+			wantError(t, <-failed, ternlease.ErrClosed)
+		}
+	}
 }

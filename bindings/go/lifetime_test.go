@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	ternlease "github.com/ternlease/ternlease/bindings/go"
+	"github.com/ternlease/ternlease/bindings/go/internal/malloc"
 )
 
 // openEverything uses one of each, and closes them.
@@ -41,21 +42,22 @@ func TestOpeningAndClosingLeaksNothing(t *testing.T) {
 	for range 1000 {
 		openEverything(t)
 	}
-	settle := func() (fds, tasks, kib int) {
-		debug.FreeOSMemory()
-		return descriptors(t), threads(t), residentKiB(t)
-	}
-	fds, tasks, kib := settle()
+	debug.FreeOSMemory()
+	fds, tasks, kib, bytes := descriptors(t), threads(t), residentKiB(t), malloc.InUse()
 	for range rounds {
 		openEverything(t)
 	}
 	until(t, "descriptors are as before", func() bool { return descriptors(t) <= fds })
-	fdsAfter, tasksAfter, kibAfter := settle()
-	t.Logf("descriptors %d, then %d; threads %d, then %d; %d KiB, then %d", fds, fdsAfter, tasks, tasksAfter, kib, kibAfter)
+	debug.FreeOSMemory()
+	tasksAfter, kibAfter, bytesAfter := threads(t), residentKiB(t), malloc.InUse()
+	t.Logf("threads %d, then %d; %d KiB, then %d; %d bytes of C, then %d", tasks, tasksAfter, kib, kibAfter, bytes, bytesAfter)
+	// What is lost in every round is far more than what is noise.
 	if tasksAfter > tasks+50 {
 		t.Errorf("%d threads, then %d", tasks, tasksAfter)
 	}
-	// What is lost in every round would be more than half a kilobyte of it; what is less is noise.
+	if growth := bytesAfter - bytes; growth > 100_000 {
+		t.Errorf("%d bytes of C more after %d rounds", growth, rounds)
+	}
 	if growth := kibAfter - kib; !raceDetector && growth > rounds/2 {
 		t.Errorf("%d KiB more after %d rounds", growth, rounds)
 	}

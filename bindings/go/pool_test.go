@@ -107,9 +107,8 @@ func TestPoolClosingWakesWhoeverWaits(t *testing.T) {
 // A lease that is kept alive is renewed long before its end, and one that is not ends.
 func TestKeepAlive(t *testing.T) {
 	pool := fakePool(t, "fake:2")
-	const ttl = 20 * time.Millisecond
-	kept := must(pool.TryClaim(ternlease.GPUClaim{TTL: ttl, KeepAlive: true}))
-	left := must(pool.Claim(soon(t), ternlease.GPUClaim{TTL: ttl}))
+	kept := must(pool.TryClaim(ternlease.GPUClaim{TTL: 2 * time.Second, KeepAlive: true}))
+	left := must(pool.Claim(soon(t), ternlease.GPUClaim{TTL: time.Millisecond}))
 	first := must(kept.Info()).End
 	until(t, "one ends", func() bool { return left.State() == ternlease.Expired })
 	until(t, "the other is renewed", func() bool { return must(kept.Info()).End > first })

@@ -31,16 +31,7 @@ func (r *readable) close() { _ = r.file.Close() }
 // wait waits until `ready` says so, asking it at first and whenever the descriptor has become readable. One goroutine at a time.
 func (r *readable) wait(ctx, closing context.Context, ready func(fd int) bool) error {
 	for {
-		if err := r.file.SetReadDeadline(time.Time{}); err != nil {
-			return err
-		}
-		// A deadline in the past is what wakes a reader.
-		wake := func() { _ = r.file.SetReadDeadline(time.Unix(1, 0)) }
-		keepCtx := context.AfterFunc(ctx, wake)
-		keepClosing := context.AfterFunc(closing, wake)
-		err := r.conn.Read(func(fd uintptr) bool { return ready(int(fd)) })
-		keepCtx()
-		keepClosing()
+		err := r.read(ctx, closing, ready)
 		switch {
 		case err == nil:
 			return nil
@@ -53,4 +44,16 @@ func (r *readable) wait(ctx, closing context.Context, ready func(fd int) bool) e
 		}
 		// An earlier wait was woken too late to notice. Again.
 	}
+}
+
+// read is one try, which ends early when either context is done.
+func (r *readable) read(ctx, closing context.Context, ready func(fd int) bool) error {
+	if err := r.file.SetReadDeadline(time.Time{}); err != nil {
+		return err
+	}
+	// A deadline in the past is what wakes a reader.
+	wake := func() { _ = r.file.SetReadDeadline(time.Unix(1, 0)) }
+	defer context.AfterFunc(ctx, wake)()
+	defer context.AfterFunc(closing, wake)()
+	return r.conn.Read(func(fd uintptr) bool { return ready(int(fd)) })
 }
