@@ -120,14 +120,15 @@ pub unsafe extern "C" fn tern_lease_states(
     // SAFETY: the caller's contract.
     unsafe {
         with(manager, err, |manager: &LeaseManager| {
-            let leases = array(leases, count, "leases")?;
+            let leases = array(leases.cast::<LeaseId>(), count, "leases")?;
             if !leases.is_empty() {
                 required(states, "states")?;
             }
-            for (place, lease) in leases.iter().enumerate() {
-                let state = manager.state(LeaseId(*lease)).map_or(UNKNOWN, |it| it as tern_trit_t);
-                states.add(place).write(state);
-            }
+            let mut to = states;
+            manager.each_state(leases, |state| {
+                to.write(state.map_or(UNKNOWN, |state| state as tern_trit_t));
+                to = to.add(1);
+            });
             Ok(TERN_OK)
         })
     }
@@ -146,9 +147,8 @@ pub unsafe extern "C" fn tern_lease_renew_all(
     // SAFETY: the caller's contract.
     unsafe {
         with(manager, err, |manager: &LeaseManager| {
-            let leases = array(leases, count, "leases")?;
-            let held = leases.iter().filter(|lease| manager.renew(LeaseId(**lease)).is_ok());
-            put(renewed, held.count());
+            let leases = array(leases.cast::<LeaseId>(), count, "leases")?;
+            put(renewed, manager.renew_all(leases));
             Ok(TERN_OK)
         })
     }

@@ -89,7 +89,9 @@ delegate! {
     fn owner(&self) -> u16;
     fn claim(&self, claim: Claim<'_>) -> Result<Outcome, Error>;
     fn state(&self, id: LeaseId) -> Option<LeaseState>;
+    fn state_at(&self, id: LeaseId, now: Time) -> Option<LeaseState>;
     fn renew(&self, id: LeaseId) -> Result<Time, Error>;
+    fn renew_at(&self, id: LeaseId, now: Time) -> Result<Time, Error>;
     fn held(&self) -> u32;
     fn tick(&self);
     fn ticket(&self, id: TicketId) -> Option<TicketState>;

@@ -333,7 +333,18 @@ impl<U: Undo> Core<U> {
     /// The state of a lease, without the lock.
     #[inline(always)]
     pub fn state(&self, id: LeaseId) -> Option<LeaseState> {
-        let read = || table::lease_state(&self.memory, id, || self.clock.now());
+        self.state_by(id, || self.clock.now())
+    }
+
+    /// The state of a lease at a time that was asked for before.
+    #[inline(always)]
+    pub fn state_at(&self, id: LeaseId, now: Time) -> Option<LeaseState> {
+        self.state_by(id, || now)
+    }
+
+    #[inline(always)]
+    fn state_by(&self, id: LeaseId, clock: impl FnOnce() -> Time) -> Option<LeaseState> {
+        let read = || table::lease_state(&self.memory, id, clock);
         #[cfg(target_os = "linux")]
         if let Some(host) = self.host() {
             return self.shared_state(host, id, read);
@@ -359,11 +370,17 @@ impl<U: Undo> Core<U> {
     /// Renews a lease, without the lock where no rule but the simplest applies.
     #[inline(always)]
     pub fn renew(&self, id: LeaseId) -> Result<Time, Error> {
+        self.renew_at(id, self.clock.now())
+    }
+
+    /// As [`Self::renew`], at a time that was asked for before.
+    #[inline(always)]
+    pub fn renew_at(&self, id: LeaseId, now: Time) -> Result<Time, Error> {
         #[cfg(target_os = "linux")]
         if let Some(host) = self.host() {
-            return self.renew_shared(host, id);
+            return self.renew_shared(host, id, now);
         }
-        match table::renew_quickly(&self.memory, id, self.clock.now()) {
+        match table::renew_quickly(&self.memory, id, now) {
             Some(end) => Ok(end),
             None => self.run(|table, now| table.renew(now, id, None)),
         }

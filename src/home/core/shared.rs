@@ -134,9 +134,9 @@ impl<U: Undo> Core<U> {
         }
     }
 
-    pub(super) fn renew_shared(&self, host: &Host, id: LeaseId) -> Result<Time, Error> {
+    pub(super) fn renew_shared(&self, host: &Host, id: LeaseId, now: Time) -> Result<Time, Error> {
         if !host.is_forked() && !host.is_detached() && !host.is_corrupt() {
-            let renewed = host.settled(|| table::renew_quickly(&self.memory, id, self.clock.now()));
+            let renewed = host.settled(|| table::renew_quickly(&self.memory, id, now));
             match renewed {
                 Ok(Some(end)) => return Ok(end),
                 // It was renewed, and nobody undoes that: the word is what this renewal made of it.

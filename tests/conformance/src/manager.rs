@@ -95,9 +95,10 @@ impl Driver {
             }
             "state" => Ok(state(manager, labels, words.next()?).to_owned()),
             "states" => {
-                let states: Vec<&str> =
-                    words.rest().iter().map(|label| state(manager, labels, label)).collect();
-                Ok(states.join(" "))
+                let leases: Vec<_> = words.rest().iter().map(|it| labels.lease(it)).collect();
+                let states = manager.states(&leases).into_iter();
+                let told: Vec<&str> = states.map(|it| trit(it.map(|it| it as i8))).collect();
+                Ok(told.join(" "))
             }
             "renew" => {
                 let lease = labels.lease(words.next()?);
@@ -108,9 +109,8 @@ impl Driver {
                 Ok(format!("OK {}", time(end)))
             }
             "renew-all" => {
-                let all = words.rest();
-                let held = all.iter().filter(|label| manager.renew(labels.lease(label)).is_ok());
-                Ok(format!("OK {}", held.count()))
+                let leases: Vec<_> = words.rest().iter().map(|it| labels.lease(it)).collect();
+                Ok(format!("OK {}", manager.renew_all(&leases)))
             }
             "release" => {
                 manager.release(labels.lease(words.next()?))?;

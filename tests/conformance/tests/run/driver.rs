@@ -76,9 +76,10 @@ impl Driver {
 
     /// SIGKILL: nothing is given back by the process itself.
     pub fn kill(&mut self) {
-        self.steps = None;
         let _ = self.child.kill();
         let _ = self.child.wait();
+        // Not before: the end of its input would let it end well.
+        self.steps = None;
     }
 
     /// The input ends: the driver must end well, and without another word.
