@@ -120,7 +120,8 @@ func (l Lease) HandTo(process uint32) error {
 
 // KeepForChildren makes a held lease one of a tree of processes: it is held as long as any process has this file open, and
 // ends as if its holder had died when the last of them has closed it or is gone. Programs that this process starts from now
-// on inherit it. Close it to leave the lease to them; it is for nothing else.
+// on inherit it. Close it to leave the lease to them; it is for nothing else. Hold on to it until then: a file that nobody
+// refers to is closed by the garbage collector.
 func (l Lease) KeepForChildren() (*os.File, error) {
 	c, err := l.manager.begin()
 	if err != nil {
