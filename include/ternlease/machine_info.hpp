@@ -41,9 +41,9 @@ struct machine_info {
     std::uint64_t network_mbps = 0;           ///< network::card: how fast that is, in Mbit/s.
     bool has_battery = false;                 ///< It has a battery.
     bool on_battery = false;                  ///< It runs on its battery now.
-    std::optional<std::uint32_t> battery_percent;  ///< How full the battery is.
-    std::optional<std::chrono::microseconds> age;  ///< How old the rates are; none: they were not measured.
-    estimate gpu_start;                            ///< How long a program takes to begin with a GPU.
+    std::optional<std::uint32_t> battery_percent; ///< How full the battery is.
+    std::optional<std::chrono::microseconds> age; ///< How old the rates are; none: they were not measured.
+    estimate gpu_start;                           ///< How long a program takes to begin with a GPU.
 };
 
 namespace detail {
