@@ -1084,8 +1084,8 @@ tern_status_t tern_lease_watch(const tern_manager_t *manager,
                                tern_error_t *err);
 
 // A descriptor that becomes readable when tern_lease_watch() would call: with a notice, and
-// when the lease is over. It is the caller's, who closes it; reading eight bytes makes it
-// unreadable until the next time.
+// when the lease is over; and when the manager is closed. It is the caller's, who closes it;
+// reading eight bytes makes it unreadable until the next time.
 tern_status_t tern_lease_watch_fd(const tern_manager_t *manager,
                                   tern_lease_t lease,
                                   int *fd,
@@ -2506,8 +2506,8 @@ tern_status_t tern_machine_normalize(const tern_machine_t *machine,
 
 // What a cached result saves each time it is fetched instead of computed, in nanoseconds;
 // negative if it costs some. INT64_MAX if fetching is the only way, INT64_MIN if it is none;
-// nothing else is either of them. The same sign as the score of a verdict, which counts the
-// query and the disk as well.
+// nothing else is either of them. Without the query and the disk, which the score of a verdict
+// counts as well: so of close calls the two may differ.
 tern_status_t tern_machine_cache_value(const tern_machine_t *machine,
                                        const tern_task_t *task,
                                        int64_t *value_ns,

@@ -28,29 +28,40 @@
  * - Text is taken as std::string_view in UTF-8 and not kept beyond the call; it is returned as std::string.
  * - capi() of a class gives what the functions of ternlease.h take.
  * - A tern::pool is such a handle, too, on devices. It is closed when the last pool and the last tern::gpu_lease of it
- *   is gone.
- * - Include this file; those in ternlease/ are its parts, one class each. Only ternlease/cuda.hpp is for itself: it
+ *   is gone. A tern::machine is one on figures: what this machine can do, and what follows for a tern::task.
+ * - Include this file; those in ternlease/ are its parts, one class each. Only ternlease_cuda.hpp is for itself: it
  *   needs CUDA's headers, and tells CUDA which devices a lease has.
  */
 #ifndef TERNLEASE_HPP
 #define TERNLEASE_HPP
 
+#include "ternlease/advice.hpp"
 #include "ternlease/claim.hpp"
+#include "ternlease/cost.hpp"
 #include "ternlease/deadlock.hpp"
 #include "ternlease/device.hpp"
 #include "ternlease/enums.hpp"
+#include "ternlease/estimate.hpp"
 #include "ternlease/events.hpp"
+#include "ternlease/forecast.hpp"
 #include "ternlease/gpu_claim.hpp"
 #include "ternlease/gpu_lease.hpp"
 #include "ternlease/host.hpp"
 #include "ternlease/info.hpp"
 #include "ternlease/lease.hpp"
+#include "ternlease/machine.hpp"
+#include "ternlease/machine_info.hpp"
 #include "ternlease/manager.hpp"
 #include "ternlease/options.hpp"
 #include "ternlease/pool.hpp"
+#include "ternlease/rate.hpp"
 #include "ternlease/result.hpp"
+#include "ternlease/route.hpp"
+#include "ternlease/speed.hpp"
+#include "ternlease/task.hpp"
 #include "ternlease/ticket.hpp"
 #include "ternlease/time.hpp"
+#include "ternlease/verdict.hpp"
 #include "ternlease/version.hpp"
 #include "ternlease/watch.hpp"
 

@@ -157,6 +157,9 @@ fn a_ttl_is_longer_for_what_is_dear_and_never_absurd() {
     assert!(ttl > SECOND * 100 && ttl <= SECOND * 1000, "{ttl:?}");
     assert_eq!(machine.suggest_ttl(dear, Duration::ZERO), Duration::ZERO);
     assert_eq!(machine.suggest_ttl(dear, Duration::MAX), Duration::from_nanos(u64::MAX));
+    let route = machine.route.as_mut().unwrap();
+    route.bytes_per_second = 0;
+    assert_eq!(machine.suggest_ttl(cheap, SECOND), SECOND * 1000, "fetching never ends");
     machine.route = None;
     assert_eq!(machine.suggest_ttl(cheap, SECOND), SECOND * 1000, "it cannot be fetched again");
 }

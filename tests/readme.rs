@@ -158,7 +158,11 @@ fn every_reason_is_explained() {
 fn links_lead_somewhere() {
     for page in pages() {
         let text = read(&page);
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
+        let inline = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        // `[text][label]`, with a line `[label]: path`: so that src/lib.rs can let labels lead to modules.
+        let defined = text.lines().filter(|line| line.starts_with('['));
+        let defined = defined.filter_map(|line| line.split_once("]: ").map(|(_, path)| path));
+        for link in inline.chain(defined) {
             assert!(!link.contains("://"), "{page}: {link} leads out of the repository");
             let folder = root().join(&page).parent().map(PathBuf::from).unwrap();
             let path = folder.join(link.split('#').next().unwrap());

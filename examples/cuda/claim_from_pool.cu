@@ -1,7 +1,8 @@
 /*
- * How GPU code uses a pool: the pool finds the devices, the lease says which to use, CUDA knows their ordinals here.
+ * How GPU code uses a pool: the pool finds the devices, the lease says which to use, and a guard makes each of them the
+ * current one for a scope.
  *
- * The library never touches CUDA; ternlease/cuda.hpp is compiled into this program, against its own CUDA. Without a GPU
+ * The library never touches CUDA; ternlease_cuda.hpp is compiled into this program, against its own CUDA. Without a GPU
  * that both can see it says why and ends well.
  *
  * Build it: nvcc -std=c++17 claim_from_pool.cu $(pkg-config --cflags --libs ternlease) -o claim_from_pool
@@ -10,8 +11,7 @@
 #include <cstdio>
 
 #include <cuda_runtime.h>
-#include <ternlease.hpp>
-#include <ternlease/cuda.hpp>
+#include <ternlease_cuda.hpp>
 
 using namespace std::chrono_literals;
 
@@ -39,28 +39,31 @@ int main()
 {
     const auto pool = tern::pool::open("process:").value();
 
-    /* Any one device of NVIDIA's, renewed for as long as this program works. If all are taken, wait for a minute. */
-    auto gpu = pool.claim().holder("claim_from_pool").vendor(tern::vendor::nvidia).ttl(10s).keep_alive().wait(60s);
-    if (!gpu) {
-        std::printf("no usable GPU: %s\n%s", gpu.error().message(), pool.absence().value().c_str());
-        return 0;
-    }
-    const auto ordinal = tern::cuda::ordinal(*gpu);
-    if (!ordinal) {
-        std::printf("no usable GPU: %s\n", ordinal.error().message());
+    /* One or two devices of NVIDIA's, renewed for as long as this program works. If they are taken, wait for a minute. */
+    const auto count = pool.capacity().value() > 1 ? 2U : 1U;
+    auto gpus = pool.claim().holder("claim_from_pool").vendor(tern::vendor::nvidia).count(count).ttl(10s).keep_alive().wait(60s);
+    if (!gpus) {
+        std::printf("no usable GPU: %s\n%s", gpus.error().message(), pool.absence().value().c_str());
         return 0;
     }
 
-    /* Only now a context is made. */
-    if (cudaSetDevice(*ordinal) != cudaSuccess || !works()) {
-        std::fprintf(stderr, "device %d does not work\n", *ordinal);
-        return 1;
+    for (const auto& device : gpus->devices().value()) {
+        /* Only now a context is made. At the end of the scope another device may be the current one. */
+        const auto guard = tern::cuda::device_guard::enter(device);
+        if (!guard) {
+            std::printf("no usable GPU: %s\n", guard.error().message());
+            return 0;
+        }
+        if (!works()) {
+            std::fprintf(stderr, "device %d does not work\n", guard->ordinal());
+            return 1;
+        }
+        /* Only what was computed while the lease was held counts. */
+        if (gpus->state() != tern::lease_state::held) {
+            std::printf("the lease is over: %s\n", tern::name(gpus->info().value().reason));
+            return 0;
+        }
+        std::printf("computed on %s, device %d\n", device.pci.c_str(), guard->ordinal());
     }
-    /* Only what was computed while the lease was held counts. */
-    if (gpu->state() != tern::lease_state::held) {
-        std::printf("the lease is over: %s\n", tern::name(gpu->info().value().reason));
-        return 0;
-    }
-    std::printf("computed on %s, device %d\n", gpu->devices().value().front().pci.c_str(), *ordinal);
     return 0;
 }

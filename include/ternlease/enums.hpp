@@ -166,6 +166,121 @@ enum class life : std::int32_t {
     tree = TERN_LIFE_TREE,   ///< Not one process but all that have inherited a lease.
 };
 
+/// What sort of work a cost is made of, and so by which of a machine's rates it is measured.
+enum class kind : std::int32_t {
+    roofline = TERN_KIND_ROOFLINE, ///< Nobody said: the longer of calculating at full speed and of moving the bytes.
+    dense64 = TERN_KIND_DENSE64,   ///< Dense arithmetic with 8-byte floating-point numbers: cost::matmul().
+    dense32 = TERN_KIND_DENSE32,   ///< The same with 4-byte ones.
+    stream = TERN_KIND_STREAM,     ///< Reading memory from end to end, as fast as it comes: sums, searches.
+    copy = TERN_KIND_COPY,         ///< Copying memory: cost::copy().
+    rows = TERN_KIND_ROWS,         ///< A few operations for each row, one after the other: cost::etl().
+    parse = TERN_KIND_PARSE,       ///< Rows of text that are taken apart: cost::etl() of CSV or JSON.
+    sort = TERN_KIND_SORT,         ///< Sorting by comparison: cost::sort().
+    hash = TERN_KIND_HASH,         ///< SHA-256: cost::hash(). For other functions, teach a tern::learned.
+    bytes = TERN_KIND_BYTES,       ///< Looking at each byte by a plain loop: cost::scan() as most programs do it.
+};
+
+/// What sort of machine it is.
+enum class machine_class : std::int32_t {
+    constrained = TERN_MACHINE_CLASS_CONSTRAINED, ///< Little memory.
+    laptop = TERN_MACHINE_CLASS_LAPTOP,           ///< It has a battery.
+    server = TERN_MACHINE_CLASS_SERVER,           ///< Many cores, or quite a few and much memory.
+    desktop = TERN_MACHINE_CLASS_DESKTOP,         ///< All others.
+};
+
+/// The network, as far as the operating system knows it.
+enum class network : std::int32_t {
+    none = TERN_NETWORK_NONE,       ///< Nothing leads out of this machine.
+    unknown = TERN_NETWORK_UNKNOWN, ///< Something does, and nobody says how fast it is.
+    card = TERN_NETWORK_CARD,       ///< The card that leads out says how fast it is.
+};
+
+/// What is done in a second: operations or bytes; by one thread, or by all that this process may use.
+enum class rate_of : std::int32_t {
+    flop64 = TERN_RATE_FLOP64,         ///< Floating-point operations with 8-byte numbers, one thread.
+    flop64_all = TERN_RATE_FLOP64_ALL, ///< The same, all threads.
+    flop32 = TERN_RATE_FLOP32,         ///< Floating-point operations with 4-byte numbers, one thread.
+    read = TERN_RATE_READ,             ///< Bytes read from memory, one thread.
+    read_all = TERN_RATE_READ_ALL,     ///< The same, all threads.
+    triad = TERN_RATE_TRIAD,           ///< Bytes of a = b + s * c in memory, one thread.
+    triad_all = TERN_RATE_TRIAD_ALL,   ///< The same, all threads.
+    copy = TERN_RATE_COPY,             ///< Bytes copied in memory, one thread.
+    copy_all = TERN_RATE_COPY_ALL,     ///< The same, all threads.
+    scalar = TERN_RATE_SCALAR,         ///< Plain operations on whole numbers, one thread.
+    parse = TERN_RATE_PARSE,           ///< Bytes of text taken apart, one thread.
+    hash = TERN_RATE_HASH,             ///< Bytes put through SHA-256, one thread.
+    compare = TERN_RATE_COMPARE,       ///< Operations of a sort, as cost::sort() counts them, one thread.
+    shift = TERN_RATE_SHIFT,           ///< Bytes that a sort moves, as counted there, one thread.
+    bytes = TERN_RATE_BYTES,           ///< Bytes that a plain loop looks at, one thread.
+    disk_write = TERN_RATE_DISK_WRITE, ///< Bytes written to the disk with the results.
+    disk_read = TERN_RATE_DISK_READ,   ///< Bytes read from it.
+};
+
+/// Where a figure comes from, and so how far it may be trusted.
+enum class source : std::int32_t {
+    measured = TERN_SOURCE_MEASURED,   ///< Measured, often enough.
+    rough = TERN_SOURCE_ROUGH,         ///< Measured, but less often than needed, or in a cache.
+    estimated = TERN_SOURCE_ESTIMATED, ///< Worked out from what the processor says of itself.
+};
+
+/// How far a route is known.
+enum class route_known : std::int32_t {
+    declared = TERN_ROUTE_DECLARED, ///< By what the network card says of itself, or by what somebody declared.
+    assumed = TERN_ROUTE_ASSUMED,   ///< Somebody must try: nothing is known but that there is a network.
+    learned = TERN_ROUTE_LEARNED,   ///< By transfers.
+};
+
+/// What to do about a result that somebody else may have.
+enum class answer : std::int32_t {
+    compute = TERN_ANSWER_COMPUTE,       ///< Compute it here.
+    break_even = TERN_ANSWER_BREAK_EVEN, ///< It makes no difference.
+    fetch = TERN_ANSWER_FETCH,           ///< Fetch it.
+    impossible = TERN_ANSWER_IMPOSSIBLE, ///< Neither can be done here.
+};
+
+/// Why something cannot be done here.
+enum class obstacle : std::int32_t {
+    none = TERN_OBSTACLE_NONE,                   ///< It can be done.
+    memory = TERN_OBSTACLE_MEMORY,               ///< It needs more memory than one computation may take here.
+    endless = TERN_OBSTACLE_ENDLESS,             ///< It never ends.
+    network = TERN_OBSTACLE_NETWORK,             ///< There is no network.
+    disk = TERN_OBSTACLE_DISK,                   ///< There is no room for the result.
+    no_device = TERN_OBSTACLE_NO_DEVICE,         ///< There is no device that the claim could get.
+    device_memory = TERN_OBSTACLE_DEVICE_MEMORY, ///< It needs more memory than the devices of the claim have.
+    device_speed = TERN_OBSTACLE_DEVICE_SPEED,   ///< The devices do not say how fast they are, or how large.
+};
+
+/// What a computation waits for.
+enum class bottleneck : std::int32_t {
+    none = TERN_BOTTLENECK_NONE,       ///< For nothing: there is nothing to do.
+    compute = TERN_BOTTLENECK_COMPUTE, ///< For arithmetic.
+    memory = TERN_BOTTLENECK_MEMORY,   ///< For memory.
+};
+
+/// Is there room to keep a result?
+enum class room : std::int8_t {
+    none = -1,   ///< No.
+    unknown = 0, ///< Nobody knows, and one may try.
+    enough = 1,  ///< Yes, and some to spare.
+};
+
+/// Where to do a task.
+enum class choice : std::int32_t {
+    infeasible = TERN_CHOICE_INFEASIBLE, ///< It can be done in no way that is known here.
+    cpu = TERN_CHOICE_CPU,               ///< On the processor of this machine, now.
+    gpu_now = TERN_CHOICE_GPU_NOW,       ///< On a GPU, which is free.
+    gpu_wait = TERN_CHOICE_GPU_WAIT,     ///< On a GPU, after waiting for it.
+    fetch = TERN_CHOICE_FETCH,           ///< Nowhere: fetch the result.
+};
+
+/// How long a claim would wait, as far as that can be told.
+enum class expected_wait : std::int32_t {
+    none = TERN_EXPECTED_WAIT_NONE,             ///< Not at all.
+    about = TERN_EXPECTED_WAIT_ABOUT,           ///< About so long, if the holders keep to what they usually do.
+    unknown = TERN_EXPECTED_WAIT_UNKNOWN,       ///< Somebody who holds what is needed has no end and no history.
+    no_devices = TERN_EXPECTED_WAIT_NO_DEVICES, ///< The pool has no devices: nobody waits, and nobody gets one.
+};
+
 /// The name of a status in C, such as "TERN_BUSY". The text is constant.
 inline const char* name(status of) noexcept { return tern_status_name(static_cast<std::int32_t>(of)); }
 

@@ -9,6 +9,7 @@
 
 #include "../ternlease.h"
 #include "enums.hpp"
+#include "forecast.hpp"
 #include "gpu_lease.hpp"
 #include "lease.hpp"
 #include "pool.hpp"
@@ -30,7 +31,7 @@ namespace tern {
 class [[nodiscard]] gpu_claim {
 public:
     /// Begins a claim. As pool::claim().
-    explicit gpu_claim(const pool& from) noexcept : pool_(from), raw_(tern_gpu_claim_init()) {}
+    explicit gpu_claim(const pool& from) noexcept : pool_(from), raw_(tern_gpu_claim_init()) { raw_.wait = TERN_FOREVER; }
 
     gpu_claim(const gpu_claim&) = delete;
     gpu_claim& operator=(const gpu_claim&) = delete;
@@ -49,6 +50,8 @@ public:
     gpu_claim& of(std::string_view device)
     {
         devices_.push_back({device.data(), device.size()});
+        raw_.devices = devices_.data();
+        raw_.device_count = devices_.size();
         return *this;
     }
 
@@ -148,29 +151,34 @@ public:
     /// For how long the claim stays in line once it waits or is enqueued. Without end if not said.
     gpu_claim& patience(span patience) noexcept
     {
-        patience_ = units(patience);
+        raw_.wait = units(patience);
         return *this;
     }
 
     /// Devices now, or status::busy. Overtakes nobody who waits.
-    result<gpu_lease> try_now() { return make(0); }
+    result<gpu_lease> try_now() const
+    {
+        tern_gpu_claim_t now = raw_;
+        now.wait = 0;
+        return make(now);
+    }
 
     /// Devices, or status::timeout when the claim's patience is over. Blocks the thread.
-    result<gpu_lease> wait() { return make(patience_); }
+    result<gpu_lease> wait() const { return make(raw_); }
 
     /// As above, with this patience.
     result<gpu_lease> wait(span patience) { return this->patience(patience).wait(); }
 
     /// Takes a place in line and returns at once. The ticket may be granted already; pool::adopt() makes the lease that
     /// it gives a gpu_lease.
-    result<ticket> enqueue()
+    result<ticket> enqueue() const
     {
         if (wrong_clock_)
             return detail::wrong_clock();
         error failed = error::blank();
         tern_lease_t lease_number = 0;
         tern_ticket_t ticket_number = 0;
-        switch (tern_pool_enqueue(pool_.capi(), ready(patience_), &lease_number, &ticket_number, failed.capi())) {
+        switch (tern_pool_enqueue(pool_.capi(), &raw_, &lease_number, &ticket_number, failed.capi())) {
         case TERN_OK:
             return ticket(lease(pool_.manager(), lease_id{lease_number}));
         case TERN_WAITING:
@@ -180,27 +188,29 @@ public:
         }
     }
 
-    /// For tern_pool_claim() and tern_pool_enqueue(). Refers to this object.
-    const tern_gpu_claim_t* capi() noexcept { return ready(patience_); }
+    /// How long it would wait now. Asks for nothing; its times and its parent are not looked at.
+    result<forecast> expected_wait() const
+    {
+        return detail::ask_forecast(
+            [&](auto... out) { return tern_pool_expected_wait(pool_.capi(), &raw_, out...); });
+    }
+
+    /// Its pool.
+    const pool& from() const noexcept { return pool_; }
+
+    /// For the functions of ternlease.h. Refers to this object.
+    const tern_gpu_claim_t* capi() const noexcept { return &raw_; }
 
 private:
-    result<gpu_lease> make(std::uint64_t patience)
+    result<gpu_lease> make(const tern_gpu_claim_t& raw) const
     {
         if (wrong_clock_)
             return detail::wrong_clock();
         error failed = error::blank();
         tern_lease_t id = 0;
-        if (tern_pool_claim(pool_.capi(), ready(patience), &id, failed.capi()) != TERN_OK)
+        if (tern_pool_claim(pool_.capi(), &raw, &id, failed.capi()) != TERN_OK)
             return failed;
         return pool_.adopt(lease(pool_.manager(), lease_id{id}));
-    }
-
-    const tern_gpu_claim_t* ready(std::uint64_t patience) noexcept
-    {
-        raw_.devices = devices_.data();
-        raw_.device_count = devices_.size();
-        raw_.wait = patience;
-        return &raw_;
     }
 
     gpu_claim& set(std::uint64_t flag) noexcept
@@ -217,7 +227,6 @@ private:
 
     const pool& pool_;
     tern_gpu_claim_t raw_;
-    std::uint64_t patience_ = TERN_FOREVER;
     bool wrong_clock_ = false;
     std::vector<tern_text_t> devices_;
 };

@@ -243,6 +243,16 @@ result<Value> look(Raw raw, Call call)
     return failed;
 }
 
+/// As above, with a function that makes of it what it is in C++.
+template <class Raw, class Value, class Call>
+result<Value> look(Raw raw, Value (*convert)(const Raw&), Call call)
+{
+    error failed = error::blank();
+    if (call(&raw, failed.capi()) == TERN_OK)
+        return convert(raw);
+    return failed;
+}
+
 /// Asks for a list, again if it has grown meanwhile.
 template <class Raw, class Call>
 result<std::vector<Raw>> list_raw(const Raw& blank, Call call)

@@ -24,6 +24,25 @@ class events;
 class lease;
 class pool;
 
+namespace detail {
+
+/// The same memory, as the functions of ternlease.h call it: an id is its number, and a state is its trit. Nothing is
+/// copied, so that asking many leases costs what it costs in C.
+inline const tern_lease_t* numbers(const std::vector<lease_id>& ids) noexcept
+{
+    static_assert(sizeof(lease_id) == sizeof(tern_lease_t) && alignof(lease_id) == alignof(tern_lease_t));
+    return reinterpret_cast<const tern_lease_t*>(ids.data());
+}
+
+/// As above.
+inline tern_trit_t* trits(std::vector<lease_state>& states) noexcept
+{
+    static_assert(sizeof(lease_state) == sizeof(tern_trit_t) && alignof(lease_state) == alignof(tern_trit_t));
+    return reinterpret_cast<tern_trit_t*>(states.data());
+}
+
+} // namespace detail
+
 /// The cursor of manager::events() that skips what has happened so far.
 inline constexpr std::uint64_t from_now = TERN_FOREVER;
 
@@ -75,6 +94,16 @@ public:
         return static_cast<lease_state>(tern_lease_state(capi(), number(id), nullptr));
     }
 
+    /// The states of several leases in one call.
+    result<std::vector<lease_state>> states(const std::vector<lease_id>& ids) const
+    {
+        std::vector<lease_state> states(ids.size(), lease_state::unknown);
+        error failed = error::blank();
+        if (tern_lease_states(capi(), detail::numbers(ids), ids.size(), detail::trits(states), failed.capi()) != TERN_OK)
+            return failed;
+        return states;
+    }
+
     /// Moves the end of a lease to now + its ttl; the new end. status::not_held if it is over: stop using what it
     /// protects.
     result<moment> renew(lease_id id) const
@@ -90,6 +119,13 @@ public:
             return detail::wrong_clock();
         return detail::ask<moment, std::uint64_t>(
             [&](auto... out) { return tern_lease_renew_for(capi(), number(id), ttl.count(), out...); });
+    }
+
+    /// Renews several leases in one call; how many were renewed. Those that are over are passed over.
+    result<std::size_t> renew_all(const std::vector<lease_id>& ids) const
+    {
+        return detail::ask<std::size_t>(
+            [&](auto... out) { return tern_lease_renew_all(capi(), detail::numbers(ids), ids.size(), out...); });
     }
 
     /// Gives a lease back. Whoever is first in line has what it frees before this returns.

@@ -2,7 +2,6 @@
 #ifndef TERNLEASE_POOL_HPP
 #define TERNLEASE_POOL_HPP
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -14,9 +13,11 @@
 #include "../ternlease.h"
 #include "device.hpp"
 #include "enums.hpp"
+#include "forecast.hpp"
 #include "info.hpp"
 #include "manager.hpp"
 #include "result.hpp"
+#include "speed.hpp"
 #include "time.hpp"
 #include "version.hpp"
 
@@ -34,10 +35,10 @@ struct pool_options {
     bool check_use = false;       ///< Hand out a device only after having seen that nobody uses it.
     bool break_deadlocks = false; ///< A deadlock is broken as soon as it arises. For pools with a table of their own.
     std::uint32_t slots = 0;      ///< How many claims for one slot may share a device; usually one.
-    std::uint32_t clean_memory_mib = 0;      ///< A device is unused if no more of its memory is used; usually 512.
-    std::chrono::microseconds poll{};        ///< How often to look at the devices; usually every second.
-    std::chrono::microseconds drain_limit{}; ///< One that is used so long after its lease failed; usually a minute.
-    std::chrono::microseconds recovery{};    ///< It is healthy again so long after a fault; usually 30 seconds.
+    std::uint32_t clean_memory_mib = 0; ///< A device is unused if no more of its memory is used; usually 512.
+    timeout poll;        ///< How often to look at the devices; usually every second, tern::forever: never.
+    timeout drain_limit; ///< One that is used so long after its lease has failed; usually a minute.
+    timeout recovery;    ///< It is healthy again so long after a fault; usually 30 seconds.
 
     /// The usual, with these devices.
     static pool_options of(std::string devices)
@@ -158,6 +159,21 @@ public:
                                      [&](auto... out) { return tern_pool_squatters(capi(), place, out...); });
     }
 
+    /// How fast the device in this place is, by what its driver tells. Nothing is measured.
+    result<device_speed> speed(std::size_t place) const
+    {
+        return detail::look(tern_device_speed_init(), detail::to_speed,
+                            [&](auto... out) { return tern_pool_device_speed(capi(), place, out...); });
+    }
+
+    /// How much longer a claim that stands in line will wait; not at all if it is decided. gpu_claim::expected_wait()
+    /// tells it of one that does not.
+    result<forecast> expected_wait_of(ticket_id id) const
+    {
+        return detail::ask_forecast(
+            [&](auto... out) { return tern_pool_expected_wait_of(capi(), number(id), out...); });
+    }
+
     /// What is not there, and why, for people, line by line; empty if there is nothing to say.
     result<std::string> absence() const
     {
@@ -180,9 +196,9 @@ private:
         raw.devices = how.devices.data();
         raw.devices_len = how.devices.size();
         raw.flags = (how.check_use ? TERN_POOL_CHECK_USE : 0U) | (how.break_deadlocks ? TERN_POOL_BREAK_DEADLOCKS : 0U);
-        raw.poll_us = detail::to_micros(how.poll);
-        raw.drain_limit_us = detail::to_micros(how.drain_limit);
-        raw.recovery_us = detail::to_micros(how.recovery);
+        raw.poll_us = how.poll.micros();
+        raw.drain_limit_us = how.drain_limit.micros();
+        raw.recovery_us = how.recovery.micros();
         raw.slots = how.slots;
         raw.clean_memory_mib = how.clean_memory_mib;
         return raw;

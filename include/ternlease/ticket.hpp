@@ -41,7 +41,7 @@ public:
     /// None.
     ticket() noexcept = default;
 
-    /// Takes over a waiting claim of tern_manager_enqueue().
+    /// Takes over a waiting claim, such as one that was detached.
     ticket(manager from, ticket_id id) noexcept : manager_(std::move(from)), id_(id) {}
 
     /// One that was granted without standing in line.
@@ -157,6 +157,15 @@ public:
             return granted_.release();
         const manager from = std::exchange(manager_, manager());
         return from.cancel(std::exchange(id_, ticket_id::none));
+    }
+
+    /// Gives up the ownership, not the place in line; its id, none if it was granted without standing in line: then the
+    /// lease is given back. Afterwards this object is empty.
+    ticket_id detach() noexcept
+    {
+        const lease given_back(std::move(granted_));
+        manager_ = manager();
+        return std::exchange(id_, ticket_id::none);
     }
 
     /// For the functions of ternlease.h; 0 if it was granted without standing in line.

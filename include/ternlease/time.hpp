@@ -31,23 +31,38 @@ inline constexpr forever_t forever{};
 
 namespace detail {
 
-/// Whole microseconds, rounded up so that a short time is not none; none if negative. What is too long for the library
-/// stays too long.
-template <class Rep, class Period>
-constexpr std::uint64_t to_micros(std::chrono::duration<Rep, Period> time) noexcept
+/// Whole units of so long, rounded up so that a short time is not none; none if negative. What is too long to be counted
+/// is `too_long`.
+template <class Unit, class Rep, class Period>
+constexpr std::uint64_t to_whole(std::chrono::duration<Rep, Period> time, std::uint64_t too_long) noexcept
 {
-    constexpr std::int64_t too_long = std::int64_t{1} << 62;
+    using unit = std::chrono::duration<std::int64_t, Unit>;
+    constexpr std::int64_t most = std::int64_t{1} << 62;
     if (!(time > time.zero()))
         return 0;
     if constexpr (std::is_floating_point_v<Rep>) {
-        if (std::chrono::duration<Rep, std::micro>(time).count() >= static_cast<Rep>(too_long))
+        if (std::chrono::duration<Rep, Unit>(time).count() >= static_cast<Rep>(most))
             return too_long;
-    } else if constexpr (std::ratio_greater_v<Period, std::micro>) {
+    } else if constexpr (std::ratio_greater_v<Period, Unit>) {
         using longest = std::chrono::duration<std::int64_t, Period>;
-        if (time >= std::chrono::duration_cast<longest>(std::chrono::microseconds(too_long)))
+        if (time >= std::chrono::duration_cast<longest>(unit(most)))
             return too_long;
     }
-    return static_cast<std::uint64_t>(std::chrono::ceil<std::chrono::microseconds>(time).count());
+    return static_cast<std::uint64_t>(std::chrono::ceil<unit>(time).count());
+}
+
+/// What is too long for the library stays too long.
+template <class Rep, class Period>
+constexpr std::uint64_t to_micros(std::chrono::duration<Rep, Period> time) noexcept
+{
+    return to_whole<std::micro>(time, std::uint64_t{1} << 62);
+}
+
+/// What is too long never ends.
+template <class Rep, class Period>
+constexpr std::uint64_t to_nanos(std::chrono::duration<Rep, Period> time) noexcept
+{
+    return to_whole<std::nano>(time, TERN_NEVER);
 }
 
 constexpr std::chrono::microseconds to_chrono(std::uint64_t micros) noexcept
@@ -143,9 +158,13 @@ private:
     std::uint64_t units_ = 0;
 };
 
-/// How long a thread is willing to be blocked: a std::chrono duration or tern::forever, whatever clock the manager has.
+/// A length of real time, whatever clock the manager has: a std::chrono duration or tern::forever. Where a thread waits,
+/// how long it is willing to be blocked.
 class timeout {
 public:
+    /// None.
+    constexpr timeout() noexcept = default;
+
     /// So long.
     template <class Rep, class Period>
     constexpr timeout(std::chrono::duration<Rep, Period> time) noexcept : micros_(detail::to_micros(time))
@@ -159,7 +178,50 @@ public:
     constexpr std::uint64_t micros() const noexcept { return micros_; }
 
 private:
-    std::uint64_t micros_;
+    std::uint64_t micros_ = 0;
+};
+
+/// A length of time that is predicted or was measured, in whole nanoseconds: a std::chrono duration, or tern::forever for
+/// what never ends.
+class nanos {
+public:
+    /// None.
+    constexpr nanos() noexcept = default;
+
+    /// So long; none if negative. What is too long to be said never ends.
+    template <class Rep, class Period>
+    constexpr nanos(std::chrono::duration<Rep, Period> time) noexcept : count_(detail::to_nanos(time))
+    {
+    }
+
+    /// Without end.
+    constexpr nanos(forever_t) noexcept : count_(TERN_NEVER) {}
+
+    /// So many, as the functions of ternlease.h give and take them.
+    constexpr explicit nanos(std::uint64_t count) noexcept : count_(count) {}
+
+    /// How many; TERN_NEVER if without end.
+    constexpr std::uint64_t count() const noexcept { return count_; }
+
+    /// Is it without end?
+    constexpr bool is_forever() const noexcept { return count_ == TERN_NEVER; }
+
+    /// As a duration; the longest one if it is longer.
+    constexpr std::chrono::nanoseconds duration() const noexcept
+    {
+        constexpr auto most = static_cast<std::uint64_t>(std::chrono::nanoseconds::max().count());
+        return std::chrono::nanoseconds(static_cast<std::int64_t>(count_ < most ? count_ : most));
+    }
+
+    friend constexpr bool operator==(nanos a, nanos b) noexcept { return a.count_ == b.count_; }
+    friend constexpr bool operator!=(nanos a, nanos b) noexcept { return a.count_ != b.count_; }
+    friend constexpr bool operator<(nanos a, nanos b) noexcept { return a.count_ < b.count_; }
+    friend constexpr bool operator<=(nanos a, nanos b) noexcept { return a.count_ <= b.count_; }
+    friend constexpr bool operator>(nanos a, nanos b) noexcept { return a.count_ > b.count_; }
+    friend constexpr bool operator>=(nanos a, nanos b) noexcept { return a.count_ >= b.count_; }
+
+private:
+    std::uint64_t count_ = 0;
 };
 
 } // namespace tern

@@ -2,6 +2,8 @@
 #ifndef TERNLEASE_VERSION_HPP
 #define TERNLEASE_VERSION_HPP
 
+#include <cstdint>
+
 #include "../ternlease.h"
 #include "result.hpp"
 
@@ -16,6 +18,9 @@ inline result<void> abi_check()
 
 /// The version of the library that is running, such as "1.2.3". The text is constant.
 inline const char* version() noexcept { return tern_version_text(); }
+
+/// The same as a number, as TERN_VERSION_NUMBER is that of these headers.
+inline std::uint32_t version_number() noexcept { return tern_version(); }
 
 } // namespace tern
 

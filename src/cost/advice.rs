@@ -82,7 +82,19 @@ impl Advice {
         Some(Estimate::around(wait, WAIT_SPREAD).then(self.gpu.ok()?))
     }
 
-    /// All ways there are, the best first.
+    /// All ways there are, the best first. Those that cannot be taken are left out.
+    ///
+    /// ```
+    /// use ternlease::cost::Choice;
+    /// use ternlease::{FnCost, GpuPool, Kind, MachCap, PoolOptions};
+    ///
+    /// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:1")?)?;
+    /// let large = FnCost::matmul(20_000, 20_000, 20_000, 3_200_000_000).kind(Kind::Dense64);
+    /// let advice = MachCap::example().advise(large, &pool.claim())?;
+    /// let ways: Vec<Choice> = advice.ways().into_iter().map(|(choice, _)| choice).collect();
+    /// assert_eq!(ways, [Choice::GpuNow, Choice::Fetch, Choice::Cpu]);
+    /// # Ok::<(), ternlease::PoolError>(())
+    /// ```
     pub fn ways(&self) -> Vec<(Choice, Estimate)> {
         let mut ways: Vec<(Choice, Estimate)> = [
             (Choice::Cpu, self.cpu.ok()),
@@ -173,6 +185,25 @@ const GPU_SPREAD: u32 = 2000;
 
 impl MachCap {
     /// Where to do a task: here, on a device that the claim would get now or later, or nowhere because its result can be fetched? Claims nothing.
+    ///
+    /// # Errors
+    ///
+    /// As [`GpuClaim::expected_wait`]: a claim that could never be granted is one here, too. A pool without devices is none.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ternlease::cost::Choice;
+    /// use ternlease::{FnCost, GpuPool, Kind, MachCap, PoolOptions};
+    ///
+    /// let machine = MachCap::example();
+    /// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:1")?)?;
+    /// let task = FnCost::matmul(20_000, 20_000, 20_000, 3_200_000_000).kind(Kind::Dense64);
+    /// assert_eq!(machine.advise(task, &pool.claim())?.choice, Choice::GpuNow);
+    ///
+    /// let busy = pool.claim().ttl(Duration::from_secs(10)).wait()?;
+    /// assert_eq!(machine.advise(task, &pool.claim())?.choice, Choice::GpuWait); // still the fastest
+    /// # Ok::<(), ternlease::PoolError>(())
+    /// ```
     pub fn advise(&self, task: impl Into<Task>, claim: &GpuClaim<'_>) -> Result<Advice, PoolError> {
         let task = task.into();
         let verdict = self.verdict(task);

@@ -12,7 +12,15 @@ const LONGEST_TTL: u64 = 1_000_000;
 const SHORTEST_TTL: u64 = 100;
 
 impl MachCap {
-    /// Compute the result of a task here, or fetch it from where [`Self::route`] leads?
+    /// Compute the result of a task here, or fetch it from where [`Self::route`] leads? The answer comes with all that it rests on.
+    ///
+    /// ```
+    /// use ternlease::{FnCost, Kind, MachCap};
+    ///
+    /// let machine = MachCap::example();
+    /// let verdict = machine.verdict(FnCost::hash(10_000_000_000).kind(Kind::Hash));
+    /// assert_eq!(verdict.to_string(), "fetch (saves 6.663s)");
+    /// ```
     pub fn verdict(&self, task: impl Into<Task>) -> Verdict {
         let task = task.into();
         let result = task.cost.result_bytes;
@@ -49,12 +57,29 @@ impl MachCap {
         }
     }
 
-    /// Is computing at least as good as fetching?
+    /// Is computing at least as good as fetching? False if neither can be done; [`verdict`](Self::verdict) tells that apart.
+    ///
+    /// ```
+    /// use ternlease::{FnCost, Kind, MachCap};
+    ///
+    /// let machine = MachCap::example();
+    /// assert!(machine.should_compute(FnCost::scan(1_000_000, 1_000_000).kind(Kind::Stream)));
+    /// assert!(!machine.should_compute(FnCost::hash(10_000_000_000).kind(Kind::Hash)));
+    /// ```
     pub fn should_compute(&self, task: impl Into<Task>) -> bool {
         self.verdict(task).should_compute()
     }
 
-    /// How long a task takes here, whether or not its memory is there.
+    /// How long a task takes here, whether or not its memory is there. What earlier runs taught ([`Task::learned`]) counts.
+    ///
+    /// ```
+    /// use ternlease::{FnCost, Kind, MachCap};
+    ///
+    /// let task = FnCost::sort(1_000_000, 64, 64_000_000).kind(Kind::Sort);
+    /// let time = MachCap::example().compute_time(task);
+    /// assert_eq!(time.mid, 335_726_497); // nanoseconds
+    /// assert!(time.lo < time.mid && time.mid < time.hi);
+    /// ```
     pub fn compute_time(&self, task: impl Into<Task>) -> Estimate {
         let task = task.into();
         let prediction = self.rates.predict(&task, self.cores_usable);
@@ -62,7 +87,7 @@ impl MachCap {
     }
 
     /// How long a task takes here by the rates alone: what a measured run is to be compared with, in
-    /// [`Learned::record`](super::Learned::record).
+    /// [`Learned::record`](super::Learned::record). In nanoseconds; [`NEVER`] if it does not end.
     pub fn untaught_time(&self, task: impl Into<Task>) -> u64 {
         self.rates.predict(&task.into(), self.cores_usable).nanoseconds
     }
@@ -108,19 +133,34 @@ impl MachCap {
         Ok(Estimate::exactly(route.query).then(expected))
     }
 
-    /// How long fetching so many bytes takes, once it is known that they are there; `None` without a network.
+    /// How long fetching so many bytes takes, once it is known that they are there; `None` without a network. Two round trips and the bytes.
+    ///
+    /// ```
+    /// use ternlease::MachCap;
+    ///
+    /// let machine = MachCap::example(); // 1 Gbit/s, 2 ms there and back
+    /// assert_eq!(machine.fetch_time(1_000_000).unwrap().mid, 12_000_000);
+    /// ```
     pub fn fetch_time(&self, bytes: u64) -> Option<Estimate> {
         self.route.map(|route| route.fetch(bytes))
     }
 
-    /// How long keeping so many bytes takes.
+    /// How long keeping so many bytes takes. By the [disk](Self::disk) as it was measured, if it was ([`with_disk`](super::ReadOptions::with_disk)).
     pub fn store_time(&self, bytes: u64) -> Estimate {
         let rate = self.disk.write;
         let spread = if rate.source == Source::Estimated { 4000 } else { 1700 };
         Estimate::around(nanoseconds(bytes, rate.per_second), spread)
     }
 
-    /// Does its memory fit into what one computation may take here?
+    /// Does its memory fit into what one computation may take here? That is [`compute_budget`](Self::compute_budget).
+    ///
+    /// ```
+    /// use ternlease::{FnCost, MachCap};
+    ///
+    /// let machine = MachCap::example(); // 24 GiB are free
+    /// assert!(machine.can_execute(FnCost::scan(10 << 30, 8)));
+    /// assert!(!machine.can_execute(FnCost::scan(20 << 30, 8)));
+    /// ```
     pub fn can_execute(&self, task: impl Into<Task>) -> bool {
         let needed = task.into().cost.peak_mem;
         needed != u64::MAX && needed <= self.compute_budget()
@@ -137,14 +177,29 @@ impl MachCap {
         }
     }
 
-    /// How much memory one computation may take, in bytes.
+    /// How much memory one computation may take, in bytes. A part of what is free, which depends on the [sort](Self::device_class) of machine: a
+    /// half on a desktop.
+    ///
+    /// ```
+    /// use ternlease::MachCap;
+    ///
+    /// let machine = MachCap::example();
+    /// assert_eq!(machine.compute_budget(), machine.mem_available / 2);
+    /// ```
     pub fn compute_budget(&self) -> u64 {
         let percent = self.device_class().memory_percent();
         narrow(u128::from(self.mem_available) * u128::from(percent) / 100)
     }
 
-    /// What a cached result saves each time it is fetched instead of computed, in seconds; negative if it costs some. The same sign
-    /// as [`Verdict::score`], which counts the query and the disk as well. Infinite if it is the only way, or none.
+    /// What a cached result saves each time it is fetched instead of computed, in seconds; negative if it costs some. Counted as
+    /// [`Verdict::score`] is, but without the query and the disk, so that of close calls the two may differ. Infinite if it is the only way, or none.
+    ///
+    /// ```
+    /// use ternlease::{FnCost, Kind, MachCap};
+    ///
+    /// let hash = FnCost::hash(10_000_000_000).kind(Kind::Hash);
+    /// assert!(MachCap::example().cache_value(hash) > 6.0); // worth keeping
+    /// ```
     pub fn cache_value(&self, task: impl Into<Task>) -> f64 {
         match self.saved(task.into()) {
             Err(infinite) => f64::INFINITY.copysign(f64::from(infinite)),
@@ -172,14 +227,24 @@ impl MachCap {
     }
 
     /// For how long a result is worth keeping: the longer, the more computing it again costs beside fetching it. From a tenth of `base` to a
-    /// thousand times as long; the longest if it cannot be fetched again, or takes no time to.
+    /// thousand times as long; the longest if it cannot be fetched again, or that takes no time.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ternlease::{FnCost, Kind, MachCap};
+    ///
+    /// let machine = MachCap::example();
+    /// let hour = Duration::from_secs(3600);
+    /// let dear = machine.suggest_ttl(FnCost::hash(10_000_000_000).kind(Kind::Hash), hour);
+    /// let cheap = machine.suggest_ttl(FnCost::copy(1_000_000).kind(Kind::Copy), hour);
+    /// assert!(dear > hour && cheap < hour);
+    /// ```
     pub fn suggest_ttl(&self, task: impl Into<Task>, base: Duration) -> Duration {
         let task = task.into();
         let compute = self.compute_time(task).mid;
         let fetch = self.fetch_time(task.cost.result_bytes).map_or(0, |time| time.mid);
         let permille = match (compute, fetch) {
-            (_, 0) => LONGEST_TTL,
-            (NEVER, _) => LONGEST_TTL,
+            (_, 0 | NEVER) | (NEVER, _) => LONGEST_TTL,
             (compute, fetch) => narrow(u128::from(compute) * 1000 / u128::from(fetch)),
         };
         let permille = u128::from(permille.clamp(SHORTEST_TTL, LONGEST_TTL));
@@ -188,6 +253,14 @@ impl MachCap {
     }
 
     /// How large a buffer for rows may be: half of what a computation may take, in whole rows. `None` if not even one fits.
+    ///
+    /// ```
+    /// use ternlease::MachCap;
+    ///
+    /// let machine = MachCap::example();
+    /// assert_eq!(machine.etl_buffer_bytes(1000), Some(6_442_450_000));
+    /// assert_eq!(machine.etl_buffer_bytes(1 << 40), None);
+    /// ```
     pub fn etl_buffer_bytes(&self, row_bytes: u64) -> Option<u64> {
         let row = row_bytes.max(1);
         let rows = self.compute_budget() / 2 / row;
@@ -196,6 +269,14 @@ impl MachCap {
 
     /// A cost for something that took so long here: at most so much work, by the rates of this machine. To be compared with other costs, and not the way
     /// back to the same time elsewhere: see [`Learned`](super::Learned) for that.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ternlease::MachCap;
+    ///
+    /// let cost = MachCap::example().normalize(Duration::from_secs(1), 0, 8);
+    /// assert_eq!(cost.flops, 48_000_000_000); // what one core does in a second
+    /// ```
     pub fn normalize(&self, took: Duration, peak_mem: u64, result_bytes: u64) -> FnCost {
         let nanoseconds = took.as_nanos();
         let work = |rate: u64| narrow(nanoseconds.saturating_mul(rate.into()) / 1_000_000_000);
@@ -204,17 +285,33 @@ impl MachCap {
         FnCost::new(work(flops), work(bytes), peak_mem, result_bytes)
     }
 
-    /// How much of the memory is taken: from 0 to 1, a half if nobody knows.
+    /// How much of the memory is taken: from 0 to 1, a half if nobody knows. As it was when the machine was read.
     pub fn mem_pressure(&self) -> f64 {
         pressure(self.mem_total, self.mem_available)
     }
 
-    /// How much of the disk is taken: from 0 to 1, a half if nobody knows.
+    /// How much of the disk is taken: from 0 to 1, a half if nobody knows. As it was when the machine was read.
+    ///
+    /// ```
+    /// use ternlease::MachCap;
+    ///
+    /// let machine = MachCap::example();
+    /// assert_eq!((machine.mem_pressure(), machine.disk_pressure()), (0.25, 0.6));
+    /// ```
     pub fn disk_pressure(&self) -> f64 {
         pressure(self.disk_total.unwrap_or(0), self.disk_free.unwrap_or(0))
     }
 
-    /// Operations per byte at which neither arithmetic nor memory waits for the other, all cores together.
+    /// Operations per byte at which neither arithmetic nor memory waits for the other, all cores together. To be compared with
+    /// [`FnCost::intensity`].
+    ///
+    /// ```
+    /// use ternlease::{FnCost, MachCap};
+    ///
+    /// let machine = MachCap::example();
+    /// assert!(FnCost::matmul(2000, 2000, 2000, 8).intensity() > machine.ridge_point()); // arithmetic
+    /// assert!(FnCost::scan(1000, 8).intensity() < machine.ridge_point()); // memory
+    /// ```
     pub fn ridge_point(&self) -> f64 {
         let Self { rates, .. } = self;
         rates.flop64_all.per_second as f64 / rates.triad_all.per_second.max(1) as f64

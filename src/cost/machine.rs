@@ -1,19 +1,24 @@
 //! [`MachCap`]: what this machine can do.
 
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::cache::{self, Key};
+use super::cache::Key;
 use super::class::DeviceClass;
-use super::probe::{self, Progress};
+use super::probe;
 use super::rates::{Rate, Rates};
+use super::read::{ReadError, ReadOptions};
 use super::route::Route;
 use super::system::{self, Battery, Network, Roots};
 use super::time::Estimate;
 
 /// What this machine can do, and has left. Measured where that can be done in a moment; where it cannot, each figure says so.
+///
+/// All fields can be changed: put in what you know better, or describe another machine. What a machine decides about a task is said by
+/// [`verdict`](Self::verdict) and, with GPUs, by [`advise`](Self::advise).
+///
+/// # Examples
 ///
 /// ```
 /// use ternlease::{FnCost, Kind, MachCap};
@@ -87,161 +92,39 @@ impl DiskRates {
     }
 }
 
-/// What [`MachCap::read_with`] may do.
-///
-/// Unless told otherwise: measure for at most 300 ms, on all cores that the process may use, in at most 192 MiB of memory; ask the operating system
-/// about the network; use what was kept of an earlier measurement, but write nothing.
-#[must_use = "options do nothing by themselves"]
-pub struct ReadOptions<'a> {
-    benchmarks: bool,
-    network: bool,
-    disk: Option<Duration>,
-    budget: Duration,
-    keep: Keep,
-    max_age: Duration,
-    progress: Option<&'a mut dyn FnMut(Progress)>,
-    cache: Option<PathBuf>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Keep {
-    /// Use what was kept.
-    Use,
-    /// Use what was kept; keep what is measured.
-    Write,
-    /// Measure whatever was kept.
-    Ignore,
-}
-
-/// Nothing gets better by measuring longer, and a time without end would be one.
-const LONGEST_BUDGET: Duration = Duration::from_secs(60);
-
-/// Rates of a processor do not change, but kernels, firmware and neighbours do.
-const MAX_AGE: Duration = Duration::from_secs(7 * 24 * 3600);
-
-impl<'a> ReadOptions<'a> {
-    /// The usual ones.
-    pub fn new() -> Self {
-        ReadOptions {
-            benchmarks: true,
-            network: true,
-            disk: None,
-            budget: Duration::from_millis(300),
-            keep: Keep::Use,
-            max_age: MAX_AGE,
-            progress: None,
-            cache: None,
-        }
-    }
-
-    /// Measures nothing: all rates are estimates. Takes no time.
-    pub fn without_benchmarks(self) -> Self {
-        ReadOptions { benchmarks: false, ..self }
-    }
-
-    /// Does not ask for the network: there is none.
-    pub fn without_network(self) -> Self {
-        ReadOptions { network: false, ..self }
-    }
-
-    /// Measures the disk, too, for at most so long: writes a file without a name and reads it again, past the cache of the system. 32 MiB and a
-    /// minute at most.
-    pub fn with_disk(self, budget: Duration) -> Self {
-        ReadOptions { disk: Some(budget.min(LONGEST_BUDGET)), ..self }
-    }
-
-    /// Measures the processor and the memory for at most so long. In less than 300 ms figures are rougher, and in very little time they are estimates.
-    /// A minute at most.
-    pub fn budget(self, budget: Duration) -> Self {
-        ReadOptions { budget: budget.min(LONGEST_BUDGET), ..self }
-    }
-
-    /// Keeps what is measured in the user's cache directory, for this processor, kernel and limits, so that next time nothing needs to be measured.
-    pub fn keep(self) -> Self {
-        ReadOptions { keep: Keep::Write, ..self }
-    }
-
-    /// Measures anew, whatever was kept.
-    pub fn refresh(self) -> Self {
-        ReadOptions { keep: Keep::Ignore, ..self }
-    }
-
-    /// Uses nothing that is older; seven days if not said.
-    pub fn max_age(self, age: Duration) -> Self {
-        ReadOptions { max_age: age, ..self }
-    }
-
-    /// Keeps in this file instead of one in the user's cache directory, and looks for what was kept there.
-    pub fn cache_file(self, path: impl Into<PathBuf>) -> Self {
-        ReadOptions { cache: Some(path.into()), ..self }
-    }
-
-    /// Is told what is being measured.
-    pub fn progress(self, told: &'a mut dyn FnMut(Progress)) -> Self {
-        ReadOptions { progress: Some(told), ..self }
-    }
-}
-
-impl Default for ReadOptions<'_> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl fmt::Debug for ReadOptions<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { benchmarks, network, disk, budget, keep, max_age, .. } = self;
-        let fields = (benchmarks, network, disk, budget, keep, max_age);
-        f.debug_tuple("ReadOptions").field(&fields).finish()
-    }
-}
-
-/// Why a machine could not be read.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ReadError {
-    /// The directory for results cannot be used.
-    Store {
-        /// The directory.
-        path: PathBuf,
-        /// Why.
-        cause: io::Error,
-    },
-    /// What was measured could not be kept.
-    Cache {
-        /// The file; empty if the user has no place for it.
-        path: PathBuf,
-        /// Why.
-        cause: io::Error,
-    },
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReadError::Store { path, cause } => write!(
-                f,
-                "the directory {} cannot be used for results: {cause}; name one that exists",
-                path.display()
-            ),
-            ReadError::Cache { path, cause } => write!(
-                f,
-                "what was measured cannot be kept in {}: {cause}; name another file, or do not keep it",
-                path.display()
-            ),
-        }
-    }
-}
-
-impl std::error::Error for ReadError {}
-
 impl MachCap {
-    /// Reads and measures this machine; results are kept in `store`, of whose disk the room counts.
+    /// Reads and measures this machine; results are kept in `store`, of whose disk the room counts. Takes 0.3 s, unless an earlier measurement
+    /// was [kept](ReadOptions::keep).
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError::Store`] if `store` is no directory that can be used. What cannot be found out about the machine is no error.
+    ///
+    /// ```no_run
+    /// let machine = ternlease::MachCap::read("/var/cache/results")?;
+    /// println!("{}", machine.to_json());
+    /// # Ok::<(), ternlease::cost::ReadError>(())
+    /// ```
     pub fn read(store: impl AsRef<Path>) -> Result<Self, ReadError> {
         Self::read_with(store, ReadOptions::new())
     }
 
     /// As [`Self::read`], as the options say.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`]; [`ReadError::Cache`] if what was measured is to be [kept](ReadOptions::keep) and cannot be.
+    ///
+    /// ```
+    /// use ternlease::MachCap;
+    /// use ternlease::cost::{ReadError, ReadOptions};
+    ///
+    /// let machine = MachCap::read_with(".", ReadOptions::new().without_benchmarks())?;
+    /// assert!(machine.measured_at.is_none() && machine.cores_usable > 0);
+    /// let error = MachCap::read_with("/no/such/directory", ReadOptions::new()).unwrap_err();
+    /// assert!(matches!(error, ReadError::Store { .. }));
+    /// # Ok::<(), ReadError>(())
+    /// ```
     pub fn read_with(
         store: impl AsRef<Path>,
         mut options: ReadOptions<'_>,
@@ -295,6 +178,13 @@ impl MachCap {
     }
 
     /// A machine that is nowhere: 8 cores of 3 GHz, 32 GiB, 500 GB, 1 Gbit/s. The same everywhere, for tests, and to plan for others.
+    ///
+    /// ```
+    /// use ternlease::MachCap;
+    ///
+    /// let larger = MachCap { mem_available: 200 << 30, ..MachCap::example() };
+    /// assert!(larger.compute_budget() > MachCap::example().compute_budget());
+    /// ```
     pub fn example() -> Self {
         const GIB: u64 = 1 << 30;
         let network = Network::Card(1000);
@@ -319,53 +209,29 @@ impl MachCap {
         }
     }
 
-    /// What sort of machine it is.
+    /// What sort of machine it is, by its memory, its cores and whether it has a battery. How much of it one computation may take follows from
+    /// that.
+    ///
+    /// ```
+    /// use ternlease::MachCap;
+    /// use ternlease::cost::DeviceClass;
+    ///
+    /// assert_eq!(MachCap::example().device_class(), DeviceClass::Desktop);
+    /// ```
     pub fn device_class(&self) -> DeviceClass {
         DeviceClass::of(self)
     }
 
-    /// How old the rates are. `None`: they were not measured.
+    /// How old the rates are. `None`: they were not measured. Rates that were kept may be seven days old, or as [`ReadOptions::max_age`] says.
     pub fn age(&self) -> Option<Duration> {
         self.measured_at.map(|at| at.elapsed().unwrap_or_default())
     }
 
-    /// How much arithmetic all cores do, beside what one does times their number: 1 is all that there could be.
+    /// How much arithmetic all cores do, beside what one does times their number: 1 is all that there could be. Less if they share units, heat or
+    /// a quota.
     pub fn core_scaling(&self) -> f64 {
         let most = self.rates.flop64.per_second.saturating_mul(self.cores_usable.into());
         (self.rates.flop64_all.per_second as f64 / most.max(1) as f64).clamp(0.0, 1.0)
-    }
-}
-
-impl ReadOptions<'_> {
-    /// What was kept, what is measured now, or estimates.
-    fn rates(
-        &mut self,
-        key: &Key,
-        limits: &probe::Limits,
-    ) -> Result<(Rates, Option<SystemTime>), ReadError> {
-        if !self.benchmarks {
-            return Ok((probe::estimated(limits.threads, limits.mhz), None));
-        }
-        let file = self.cache.clone().or_else(|| cache::usual_file(key));
-        if self.keep != Keep::Ignore
-            && let Some((rates, at)) =
-                file.as_deref().and_then(|file| cache::load(file, key, self.max_age))
-        {
-            return Ok((rates, Some(at)));
-        }
-        let mut silent = |_| {};
-        let progress = self.progress.take().unwrap_or(&mut silent);
-        let rates = probe::measure(limits, progress);
-        let now = SystemTime::now();
-        if self.keep == Keep::Write {
-            let Some(path) = file else {
-                let cause = io::Error::other("there is neither XDG_CACHE_HOME nor HOME");
-                return Err(ReadError::Cache { path: PathBuf::new(), cause });
-            };
-            cache::store(&path, key, &rates, now)
-                .map_err(|cause| ReadError::Cache { path, cause })?;
-        }
-        Ok((rates, Some(now)))
     }
 }
 
@@ -378,17 +244,4 @@ fn measure_disk(store: &Path, budget: Duration) -> io::Result<DiskRates> {
         source: super::rates::Source::Rough,
     };
     Ok(DiskRates { write: measured(write), read: measured(read) })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_budget_without_end_ends() {
-        let options = ReadOptions::new().budget(Duration::MAX).with_disk(Duration::MAX);
-        assert_eq!((options.budget, options.disk), (LONGEST_BUDGET, Some(LONGEST_BUDGET)));
-        // What is made of it does not overflow.
-        let _ = Instant::now() + options.budget * 100;
-    }
 }

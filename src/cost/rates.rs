@@ -163,7 +163,13 @@ impl Rates {
         ]
     }
 
-    /// All of them, with their names.
+    /// All of them, with their names, in an order that stays.
+    ///
+    /// ```
+    /// for (name, rate) in ternlease::MachCap::example().rates.named() {
+    ///     println!("{name}: {} per second, {}", rate.per_second, rate.source.name());
+    /// }
+    /// ```
     pub fn named(&self) -> [(&'static str, Rate); 15] {
         let mut copy = *self;
         copy.named_mut().map(|(name, rate)| (name, *rate))

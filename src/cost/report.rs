@@ -4,7 +4,14 @@ use super::json::object;
 use super::{MachCap, Network};
 
 impl MachCap {
-    /// As JSON: what other tools know by these names, and what they do not under names of its own.
+    /// As JSON: what other tools know by these names, and what they do not under names of its own. What is not known is `null`.
+    ///
+    /// ```
+    /// use ternlease::MachCap;
+    ///
+    /// let json = MachCap::example().to_json();
+    /// assert!(json.contains("\"cores_physical\": 8"));
+    /// ```
     pub fn to_json(&self) -> String {
         let billions = |rate: u64| rate as f64 / 1e9;
         let Self { rates, .. } = self;

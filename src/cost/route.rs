@@ -78,6 +78,15 @@ impl Route {
 
     /// A transfer of so many bytes took so many nanoseconds. A short one tells how long the way is, a long one how wide: each
     /// counts for half of what is known afterwards.
+    ///
+    /// ```
+    /// use ternlease::cost::{Route, RouteKnown};
+    ///
+    /// let mut route = Route::new(2_000_000, 125_000_000);
+    /// route.record(1000, 100_000_000); // a thousand bytes took 0.1 s: the way is long
+    /// assert!(route.round_trip > 20_000_000);
+    /// assert_eq!(route.known, RouteKnown::Learned);
+    /// ```
     pub fn record(&mut self, bytes: u64, took: u64) {
         if took == 0 || took == u64::MAX {
             return;

@@ -4,29 +4,40 @@ use super::FnCost;
 use super::time::{Estimate, NEVER, narrow};
 
 /// What sort of work a cost is made of, and so by which of a machine's rates it is measured.
+///
+/// Two computations with the same four numbers may differ by ten times. The kind tells them apart.
+///
+/// ```
+/// use ternlease::{FnCost, Kind, MachCap};
+///
+/// let machine = MachCap::example();
+/// let cost = FnCost::hash(1_000_000);
+/// let by_kind = machine.compute_time(cost.kind(Kind::Hash));
+/// assert!(by_kind.mid > 5 * machine.compute_time(cost).mid); // SHA-256 is no plain arithmetic
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum Kind {
     /// Nobody said: the longer of calculating at full speed and of moving the bytes.
     #[default]
     Roofline,
-    /// Dense arithmetic with 8-byte floating-point numbers, by a good library: `matmul`.
+    /// Dense arithmetic with 8-byte floating-point numbers, by a good library: [`FnCost::matmul`].
     Dense64,
     /// The same with 4-byte ones.
     Dense32,
-    /// Reading memory from end to end, as fast as it comes: `scan` by a good library, sums, searches.
+    /// Reading memory from end to end, as fast as it comes: [`FnCost::scan`] by a good library, sums, searches.
     Stream,
-    /// Copying memory: `copy`.
+    /// Copying memory: [`FnCost::copy`].
     Copy,
-    /// A few operations for each row, one after the other: `etl`.
+    /// A few operations for each row, one after the other: [`FnCost::etl`].
     Rows,
-    /// Rows of text that are taken apart: `etl` of CSV or JSON.
+    /// Rows of text that are taken apart: [`FnCost::etl`] of CSV or JSON.
     Parse,
-    /// Sorting by comparison: `sort`.
+    /// Sorting by comparison: [`FnCost::sort`].
     Sort,
-    /// SHA-256: `hash`. For other functions, teach a [`Learned`].
+    /// SHA-256: [`FnCost::hash`]. For other functions, teach a [`Learned`].
     Hash,
-    /// Looking at each byte by a plain loop: `scan` as most programs do it.
+    /// Looking at each byte by a plain loop: [`FnCost::scan`] as most programs do it.
     Bytes,
 }
 
@@ -96,7 +107,16 @@ impl Task {
         Task { kind, ..self }
     }
 
-    /// On so many threads.
+    /// On so many threads. More than the machine has are as many as it has.
+    ///
+    /// ```
+    /// use ternlease::{FnCost, Kind, MachCap};
+    ///
+    /// let machine = MachCap::example();
+    /// let task = FnCost::matmul(2000, 2000, 2000, 8).kind(Kind::Dense64);
+    /// let (one, four) = (machine.compute_time(task), machine.compute_time(task.threads(4)));
+    /// assert!(four.mid < one.mid / 3);
+    /// ```
     pub const fn threads(self, threads: u32) -> Self {
         Task { threads, ..self }
     }
@@ -115,7 +135,7 @@ impl Task {
         }
     }
 
-    /// With what earlier runs taught.
+    /// With what earlier runs taught. See [`Learned`].
     pub const fn learned(self, learned: Learned) -> Self {
         Task { learned, ..self }
     }
@@ -128,7 +148,7 @@ impl From<FnCost> for Task {
 }
 
 /// By how much predictions for one function are wrong on one machine. No description of a function says how well it is written;
-/// two or three runs do. Keep one for each function, with its results or its name.
+/// two or three runs do. Keep one for each function, with its results or its name. Give it to a task with [`Task::learned`].
 ///
 /// ```
 /// use ternlease::cost::Learned;
@@ -153,7 +173,7 @@ impl Learned {
     const SMALLEST: u64 = 1;
     const LARGEST: u64 = 1_000_000_000;
 
-    /// What was kept from an earlier [`Self::runs`] and [`Self::permille`].
+    /// What was kept from an earlier [`Self::runs`] and [`Self::permille`]. What makes no sense is [`Self::NOTHING`].
     pub const fn restored(runs: u32, permille: u32) -> Self {
         match (runs, permille) {
             (0, _) | (_, 0) => Self::NOTHING,
@@ -163,6 +183,21 @@ impl Learned {
 
     /// A run was predicted to take so many nanoseconds, **without** anything learned, and took so many. The first run counts in full; after that each
     /// new one counts as much as all before it, as ratios do: twice too long and twice too short are no error.
+    ///
+    /// What it was predicted to take without anything learned, [`MachCap::untaught_time`](super::MachCap::untaught_time) says. Numbers that make
+    /// no sense teach nothing.
+    ///
+    /// ```
+    /// use ternlease::cost::Learned;
+    /// use ternlease::{FnCost, Kind, MachCap};
+    ///
+    /// let machine = MachCap::example();
+    /// let task = FnCost::etl(1_000_000, 256, 100, 0).kind(Kind::Parse);
+    /// let mut learned = Learned::NOTHING;
+    /// learned.record(machine.untaught_time(task), 900_000_000); // it took 0.9 s
+    /// let next = machine.compute_time(task.learned(learned)).seconds();
+    /// assert!((0.89..0.91).contains(&next));
+    /// ```
     pub fn record(&mut self, predicted: u64, measured: u64) {
         if matches!(predicted, 0 | NEVER) || matches!(measured, 0 | NEVER) {
             return;

@@ -45,6 +45,15 @@ pub(super) const fn mean_rate(a: u64, b: u64) -> u64 {
 }
 
 /// A length of time in nanoseconds, as far as it is known: most likely `mid`, and rarely outside `lo` and `hi`.
+///
+/// ```
+/// use ternlease::cost::Estimate;
+///
+/// let rough = Estimate::around(1000, 2000); // up to twice as long, or half
+/// assert_eq!(rough, Estimate { lo: 500, mid: 1000, hi: 2000 });
+/// let with_start = Estimate::exactly(50).then(rough);
+/// assert_eq!((with_start.mid, with_start.hi), (1050, 2050));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Estimate {
     /// If all goes well.
@@ -74,7 +83,7 @@ impl Estimate {
         Estimate { lo: nanoseconds, mid: nanoseconds, hi: nanoseconds }
     }
 
-    /// This, and then the other.
+    /// This, and then the other. What never ends does not end sooner by that.
     pub const fn then(self, other: Estimate) -> Self {
         Estimate {
             lo: self.lo.saturating_add(other.lo),

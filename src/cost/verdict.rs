@@ -53,7 +53,21 @@ impl Obstacle {
     }
 }
 
-/// Compute a result here or fetch it: the answer, and all that it rests on. Times are whole nanoseconds.
+/// Compute a result here or fetch it: the answer, and all that it rests on. Times are whole nanoseconds. [`MachCap::verdict`](super::MachCap::verdict)
+/// gives it.
+///
+/// ```
+/// use ternlease::{FnCost, Kind, MachCap};
+///
+/// let mut machine = MachCap::example();
+/// let task = FnCost::sort(1_000_000, 64, 64_000_000).kind(Kind::Sort);
+/// let verdict = machine.verdict(task);
+/// assert_eq!((verdict.trit(), verdict.words().as_str()), (Some(-1), "compute"));
+/// assert!(!verdict.decisive); // begin with both, and take what comes first
+///
+/// machine.route = None; // the network is gone
+/// assert_eq!(machine.verdict(task).words(), "must compute (no network)");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Verdict {
     /// What to do.
@@ -86,6 +100,14 @@ impl Verdict {
     }
 
     /// Seconds that fetching saves; negative if it costs some. Infinite if only one of the two can be done; `None` if neither. Never a NaN.
+    ///
+    /// ```
+    /// use ternlease::{FnCost, Kind, MachCap};
+    ///
+    /// let task = FnCost::hash(10_000_000_000).kind(Kind::Hash);
+    /// let score = MachCap::example().verdict(task).score().unwrap();
+    /// assert_eq!(format!("{score:.3}"), "6.663");
+    /// ```
     pub fn score(&self) -> Option<f64> {
         match (self.t_compute, self.t_fetch) {
             (Err(_), Err(_)) => None,

@@ -194,8 +194,8 @@ pub unsafe extern "C" fn tern_machine_normalize(
 }
 
 /// What a cached result saves each time it is fetched instead of computed, in nanoseconds; negative if it costs some. INT64_MAX if fetching is
-/// the only way, INT64_MIN if it is none; nothing else is either of them. The same sign as the score of a verdict, which counts the
-/// query and the disk as well.
+/// the only way, INT64_MIN if it is none; nothing else is either of them. Without the query and the disk, which the score of a
+/// verdict counts as well: so of close calls the two may differ.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_machine_cache_value(
     machine: *const tern_machine_t,

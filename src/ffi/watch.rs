@@ -100,8 +100,8 @@ pub unsafe extern "C" fn tern_lease_watch(
     }
 }
 
-/// A descriptor that becomes readable when tern_lease_watch() would call: with a notice, and when the lease is over. It is the caller's,
-/// who closes it; reading eight bytes makes it unreadable until the next time.
+/// A descriptor that becomes readable when tern_lease_watch() would call: with a notice, and when the lease is over; and when the
+/// manager is closed. It is the caller's, who closes it; reading eight bytes makes it unreadable until the next time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_lease_watch_fd(
     manager: *const tern_manager_t,

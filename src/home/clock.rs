@@ -6,6 +6,21 @@ use std::time::Duration;
 use crate::table::{Error, FOREVER, Time};
 
 /// A length of time as people give it: a number of ticks for a manager that counts ticks, a duration for any other.
+///
+/// Methods take `impl Into<Span>`, so a [`Duration`] or a number will do. The wrong one for the clock is [`Error::WrongClock`].
+///
+/// ```
+/// use std::time::Duration;
+/// use ternlease::{LeaseManager, Options, Span};
+///
+/// assert_eq!(Span::from(5), Span::Ticks(5));
+/// assert_eq!(Span::from(Duration::ZERO), Span::Real(Duration::ZERO));
+///
+/// // Fits every clock:
+/// let manager = LeaseManager::with(Options::ticks());
+/// manager.acquire("gpu0", "trainer", Span::Forever)?;
+/// # Ok::<(), ternlease::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Span {
     /// So many ticks.

@@ -3,7 +3,14 @@
 use std::fmt;
 use std::time::Duration;
 
-/// A source has no devices, because.
+/// A source has no devices, because. As text it says what to do about it.
+///
+/// ```
+/// use ternlease::inventory::{Absence, Why};
+///
+/// let absence = Absence { source: "sysfs", why: Why::NoDevice };
+/// assert_eq!(absence.to_string(), "sysfs: it works, and sees no device");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Absence {
     /// Which source: `nvml`, `sysfs`, `declared`; `masks` if there were some.

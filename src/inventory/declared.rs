@@ -36,22 +36,47 @@ const MOST_FAKES: u32 = 4096;
 pub struct Declared(Vec<GpuDevice>);
 
 impl Declared {
-    /// These devices, in the order in which a pool prefers them, taken as they are.
+    /// These devices, in the order in which a pool prefers them, taken as they are. No figure is checked.
     pub fn new(devices: Vec<GpuDevice>) -> Self {
         Declared(devices)
     }
 
-    /// So many devices as a large machine may have them. From four on they form two islands.
+    /// So many devices as a large machine may have them: A100s with 80 GB. From four on they form two islands. For tests, and to try things out
+    /// without a GPU.
+    ///
+    /// ```
+    /// use ternlease::inventory::{Declared, Inventory};
+    ///
+    /// let devices = Declared::fake(4).find().devices;
+    /// let islands: Vec<Option<u32>> = devices.iter().map(|gpu| gpu.island).collect();
+    /// assert_eq!(islands, [Some(0), Some(0), Some(1), Some(1)]);
+    /// ```
     pub fn fake(count: u32) -> Self {
         Declared((0..count).map(|index| fake(index, count)).collect())
     }
 
-    /// Reads a declaration; `docs/inventory.md` describes it.
+    /// Reads a declaration: one device per line, as in the example [above](Self). The page on [devices](crate::guide::inventory#a-file) has all keys.
+    ///
+    /// # Errors
+    ///
+    /// [`ParseError`] says in which line and what: a wrong key or value, or one that is missing.
+    ///
+    /// ```
+    /// use ternlease::inventory::Declared;
+    ///
+    /// let error = Declared::parse("device vendor=nvidia\n").unwrap_err();
+    /// println!("{error}");
+    /// assert!(error.to_string().contains("index"));
+    /// ```
     pub fn parse(text: &str) -> Result<Self, ParseError> {
         read::devices(text).map(Declared)
     }
 
-    /// Reads a declaration from a file.
+    /// Reads a declaration from a file, of at most 1 MiB.
+    ///
+    /// # Errors
+    ///
+    /// [`DeclaredError::Unreadable`] if the file cannot be read, [`DeclaredError::Malformed`] if it makes no sense.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, DeclaredError> {
         let path = path.as_ref();
         let unreadable = |cause: String| DeclaredError::Unreadable { path: path.into(), cause };
@@ -68,6 +93,18 @@ impl Declared {
     }
 
     /// What a word says: `fake:8` is eight that do not exist, `file:/path` those that a file declares, `none` is none.
+    ///
+    /// # Errors
+    ///
+    /// [`DeclaredError::NotASpec`] if it says nothing of these; otherwise as [`Self::read`].
+    ///
+    /// ```
+    /// use ternlease::inventory::{Declared, DeclaredError};
+    ///
+    /// assert_eq!(Declared::from_spec("none")?, Declared::new(Vec::new()));
+    /// assert!(matches!(Declared::from_spec("eight"), Err(DeclaredError::NotASpec(_))));
+    /// # Ok::<(), DeclaredError>(())
+    /// ```
     pub fn from_spec(spec: &str) -> Result<Self, DeclaredError> {
         match spec.split_once(':') {
             Some(("fake", count)) => match count.parse() {

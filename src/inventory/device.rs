@@ -7,6 +7,13 @@ use super::GpuSpeed;
 use crate::table::Health;
 
 /// Who made a device, and so whose variables make it visible to a program.
+///
+/// ```
+/// use ternlease::Vendor;
+///
+/// assert_eq!("amd".parse(), Ok(Vendor::Amd));
+/// assert_eq!(Vendor::Nvidia.to_string(), "nvidia");
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Vendor {
@@ -50,6 +57,14 @@ impl FromStr for Vendor {
 }
 
 /// Where a device sits. Written `0000:07:00.0`; NVML's eight digits of domain are read, too.
+///
+/// ```
+/// use ternlease::PciAddress;
+///
+/// let address: PciAddress = "00000000:07:00.0".parse().map_err(|()| "no address")?;
+/// assert_eq!(address.to_string(), "0000:07:00.0");
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PciAddress {
     /// The domain.
@@ -176,6 +191,15 @@ impl GpuDevice {
     ///
     /// Not its number if that can be helped, which changes between starts of the machine; and not its UUID, which changes when a
     /// virtual machine moves.
+    ///
+    /// ```
+    /// use ternlease::{GpuDevice, Vendor};
+    ///
+    /// let mut device = GpuDevice::new(Vendor::Nvidia, 0, "A100");
+    /// assert_eq!(device.key(), "nvidia:0");
+    /// device.pci = "0000:07:00.0".parse().ok();
+    /// assert_eq!(device.key(), "0000:07:00.0");
+    /// ```
     pub fn key(&self) -> String {
         match (&self.mig, &self.uuid, self.pci) {
             (Some(_), Some(uuid), _) => uuid.clone(),

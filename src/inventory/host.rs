@@ -48,7 +48,14 @@ impl Host {
         Self::with(sources, Masks::from_env(&variable))
     }
 
-    /// The devices of these sources. What several of them find is the first one's.
+    /// The devices of these sources, less what the masks hide. What several of them find is the first one's.
+    ///
+    /// ```
+    /// use ternlease::inventory::{Declared, Host, Inventory, Masks};
+    ///
+    /// let host = Host::with(vec![Box::new(Declared::fake(2))], Masks::none());
+    /// assert_eq!(host.find().devices.len(), 2);
+    /// ```
     pub fn with(sources: Vec<Box<dyn Inventory>>, masks: Masks) -> Self {
         Host { sources, masks, finders: Mutex::default() }
     }

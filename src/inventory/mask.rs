@@ -20,7 +20,7 @@ const ORDINAL: &str = "GPU_DEVICE_ORDINAL";
 const LEVEL_ZERO: &str = "ZE_AFFINITY_MASK";
 const SLURM: [&str; 2] = ["SLURM_STEP_GPUS", "SLURM_JOB_GPUS"];
 
-/// The variables that hide devices, as they were when somebody looked. `docs/inventory.md` says what each means.
+/// The variables that hide devices, as they were when somebody looked. The page on [devices](crate::guide::inventory#masks) says what each means.
 ///
 /// ```
 /// use ternlease::inventory::{Declared, Inventory, Masks};

@@ -2,6 +2,18 @@
 //!
 //! An [`Inventory`] tells; it decides nothing. `Nvml` asks NVIDIA's library, [`Sysfs`] reads what the Linux kernel says about AMD's and
 //! Intel's devices, and [`Declared`] is what somebody wrote down. [`Host`] is all that this machine has, as far as this process may use it.
+//!
+//! A [`GpuPool`](crate::GpuPool) asks an inventory by itself. Use one directly to see what there is without claiming anything, or implement
+//! [`Inventory`] for devices that the library does not know.
+//!
+//! ```
+//! use ternlease::inventory::{Declared, Inventory};
+//!
+//! let found = Declared::from_spec("fake:8")?.find();
+//! assert_eq!(found.devices.len(), 8);
+//! assert_eq!(found.devices[7].memory, Some(81_920)); // MiB
+//! # Ok::<(), ternlease::inventory::DeclaredError>(())
+//! ```
 
 mod absence;
 mod declared;
@@ -31,7 +43,7 @@ pub use sysfs::Sysfs;
 
 use std::time::Duration;
 
-/// What an inventory found.
+/// What an inventory found, and why it found no more.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Found {
     /// The devices, in the order in which a pool prefers them.
@@ -46,7 +58,37 @@ pub struct Found {
 
 /// A source of devices and of evidence about them.
 ///
-/// Every call returns within a bounded time, whatever a driver does, and none is made while a lock is held or a claim is decided.
+/// Every call returns within a bounded time, whatever a driver does, and none is made while a lock is held or a claim is decided. Whoever
+/// implements it promises the former: ask a driver on a thread of its own, and give up in time.
+///
+/// ```
+/// use std::time::Duration;
+/// use ternlease::inventory::{Fault, Found, Observation};
+/// use ternlease::{GpuDevice, GpuPool, Inventory, PoolOptions, Vendor};
+///
+/// /// One accelerator of our own, which nobody watches.
+/// struct Ours;
+///
+/// impl Inventory for Ours {
+///     fn find(&self) -> Found {
+///         Found { devices: vec![GpuDevice::new(Vendor::Other, 0, "npu")], ..Found::default() }
+///     }
+///     fn observe(&self, devices: &[GpuDevice]) -> Vec<Option<Observation>> {
+///         vec![None; devices.len()]
+///     }
+///     fn faults(&self, _: &[GpuDevice], patience: Duration) -> Vec<Fault> {
+///         std::thread::sleep(patience);
+///         Vec::new()
+///     }
+///     fn watches(&self) -> bool {
+///         false
+///     }
+/// }
+///
+/// let pool = GpuPool::open_with("process:", PoolOptions::of(Ours))?;
+/// assert_eq!(pool.claim().wait()?.expect("there is one").device().name, "npu");
+/// # Ok::<(), ternlease::PoolError>(())
+/// ```
 pub trait Inventory: Send + Sync {
     /// The devices there are now.
     fn find(&self) -> Found;

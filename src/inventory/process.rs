@@ -12,6 +12,19 @@ pub enum ProcessKind {
 /// A process that uses a device.
 ///
 /// Inside a container the pid may be one of another name space: then nothing else is known of it.
+///
+/// ```
+/// use ternlease::inventory::{Process, ProcessKind};
+///
+/// let process = Process {
+///     kind: ProcessKind::Compute,
+///     pid: 4711,
+///     memory: Some(512),
+///     user: Some("ann".to_owned()),
+///     command: Some("python".to_owned()),
+/// };
+/// assert_eq!(process.to_string(), "pid 4711 (ann: python) with 512 MiB");
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
     /// What it does there.

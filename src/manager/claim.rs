@@ -1,12 +1,7 @@
 //! Putting a claim together.
 
-use std::future::IntoFuture;
-use std::pin::Pin;
-use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
-
 use super::{LeaseManager, Span, Ticket};
-use crate::table::{Candidates, Claim, Error, FOREVER, LeaseId, Outcome, ResourceId, Take, Time};
+use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, ResourceId, Take};
 
 /// A claim in the making. It asks for nothing until [`try_now`](Self::try_now), [`wait`](Self::wait),
 /// [`wait_for`](Self::wait_for), [`enqueue`](Self::enqueue) or `.await`.
@@ -15,10 +10,40 @@ use crate::table::{Candidates, Claim, Error, FOREVER, LeaseId, Outcome, Resource
 ///
 /// Claims of one holder are taken to be one line of work: a holder that waits while it holds something may be part of a deadlock.
 /// Give each independent job a name of its own.
+///
+/// | way to ask | if it is free | if it is not |
+/// |---|---|---|
+/// | [`try_now`](Self::try_now) | a lease | [`Error::Busy`] |
+/// | [`wait`](Self::wait), [`wait_for`](Self::wait_for) | a lease | the thread sleeps |
+/// | `.await` | a lease | the task sleeps; dropping the future withdraws the claim |
+/// | [`enqueue`](Self::enqueue) | a [`Ticket`] that is granted | a [`Ticket`] that waits |
+///
+/// # Errors
+///
+/// A claim that makes no sense is refused at once and in the same way by all of them: [`Error::CountIsZero`],
+/// [`Error::CountExceedsCandidates`], [`Error::DuplicateCandidate`], [`Error::ZeroAmount`], [`Error::ZeroTtl`], [`Error::UnknownResource`],
+/// [`Error::ParentNotHeld`], [`Error::WrongClock`]. So is one that asks for more than there is ([`Error::Impossible`]): waiting would not help.
+///
+/// # Examples
+///
+/// ```
+/// use ternlease::{LeaseManager, Options, Take};
+///
+/// let manager = LeaseManager::with(Options::ticks());
+/// let lease = manager
+///     .claim("trainer")
+///     .of(&["gpu0", "gpu1", "gpu2", "gpu3"])
+///     .count(2) // any two, both or none
+///     .take(Take::Exclusive)
+///     .ttl(60)
+///     .try_now()?;
+/// assert_eq!(manager.lease(lease).unwrap().takes.len(), 2);
+/// # Ok::<(), ternlease::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 #[must_use = "a claim asks for nothing until it is tried, waited for, queued or awaited"]
 pub struct ClaimBuilder<'a> {
-    manager: &'a LeaseManager,
+    pub(super) manager: &'a LeaseManager,
     holder: &'a str,
     candidates: Candidates<'a>,
     count: u32,
@@ -52,62 +77,189 @@ impl<'a> ClaimBuilder<'a> {
         }
     }
 
-    /// The resources it may be served from, the preferred ones first.
+    /// The resources it may be served from, the preferred ones first. A name that nobody has declared comes into being with one slot.
+    ///
+    /// ```
+    /// # use ternlease::{LeaseManager, Options};
+    /// # let manager = LeaseManager::with(Options::ticks());
+    /// manager.acquire("gpu0", "somebody", 9)?;
+    /// let lease = manager.claim("me").of(&["gpu0", "gpu1"]).try_now()?;
+    /// assert_eq!(manager.lease(lease).unwrap().takes[0].resource, "gpu1");
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
     pub fn of(self, resources: &'a [&'a str]) -> Self {
         ClaimBuilder { candidates: Candidates::Named(resources), ..self }
     }
 
     /// As [`of`](Self::of), by the ids that [`LeaseManager::declare`] gave: spares looking up the names.
+    ///
+    /// ```
+    /// # use ternlease::{LeaseManager, Options};
+    /// # let manager = LeaseManager::with(Options::ticks());
+    /// let gpus = [manager.declare("gpu0", 1, 0)?, manager.declare("gpu1", 1, 0)?];
+    /// manager.claim("me").of_declared(&gpus).count(2).try_now()?;
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
     pub fn of_declared(self, resources: &'a [ResourceId]) -> Self {
         ClaimBuilder { candidates: Candidates::Declared(resources), ..self }
     }
 
-    /// How many of them it needs. All of these, or none.
+    /// How many of them it needs: all of these, or none. Linked ones are preferred, where a pool has said which are.
+    ///
+    /// A claim never holds a part of what it asked for. So it keeps nobody waiting by what it has, and two claims for several cannot block
+    /// each other.
+    ///
+    /// ```
+    /// # use ternlease::{LeaseManager, Options};
+    /// # let manager = LeaseManager::with(Options::ticks());
+    /// # use ternlease::Error;
+    /// let gpus = ["gpu0", "gpu1", "gpu2"];
+    /// manager.claim("ann").of(&gpus).count(2).try_now()?;
+    /// assert_eq!(manager.claim("bob").of(&gpus).count(2).try_now(), Err(Error::Busy));
+    /// assert!(manager.held_by("bob").is_empty());
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
     pub fn count(self, count: u32) -> Self {
         ClaimBuilder { count, ..self }
     }
 
-    /// How much of each: [`Take::Exclusive`], [`Take::Shared`] or an amount.
+    /// How much of each: [`Take::Exclusive`], [`Take::Shared`] or an amount. One slot if not said.
+    ///
+    /// ```
+    /// # use ternlease::{LeaseManager, Options};
+    /// # let manager = LeaseManager::with(Options::ticks());
+    /// # use ternlease::Take;
+    /// manager.declare("gpu0", 4, 24_576)?;
+    /// let part = Take::Amount { slots: 1, memory: 8_192 };
+    /// manager.claim("ann").of(&["gpu0"]).take(part).try_now()?;
+    /// manager.claim("bob").of(&["gpu0"]).take(part).try_now()?;
+    /// assert_eq!(manager.resource("gpu0").unwrap().used_memory, 16_384);
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
     pub fn take(self, take: Take) -> Self {
         ClaimBuilder { take, ..self }
     }
 
-    /// How long the lease lasts without renewal.
+    /// How long the lease lasts without renewal. Without end if not said: then only [`release`](LeaseManager::release), a revocation or, in a
+    /// shared table, the death of the process ends it.
+    ///
+    /// ```
+    /// # use ternlease::{LeaseManager, Options};
+    /// # let manager = LeaseManager::with(Options::ticks());
+    /// let lease = manager.claim("me").of(&["gpu0"]).ttl(30).try_now()?;
+    /// assert_eq!(manager.lease(lease).unwrap().end, 30);
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
     pub fn ttl(self, ttl: impl Into<Span>) -> Self {
         ClaimBuilder { ttl: ttl.into(), ..self }
     }
 
-    /// Higher goes first.
+    /// Higher goes first; 0 if not said. It only matters in line: who has a lease keeps it, unless it is [preemptible](Self::preemptible).
+    ///
+    /// A holder that makes a claim of higher priority wait inherits that priority for its own claims.
+    ///
+    /// ```
+    /// # use ternlease::{LeaseManager, Options};
+    /// # let manager = LeaseManager::with(Options::ticks());
+    /// manager.acquire("gpu0", "somebody", 9)?;
+    /// let usual = manager.claim("usual").of(&["gpu0"]).enqueue()?;
+    /// let urgent = manager.claim("urgent").of(&["gpu0"]).priority(5).enqueue()?;
+    /// assert_eq!((urgent.place(), usual.place()), (Some(1), Some(2)));
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
     pub fn priority(self, priority: i16) -> Self {
         ClaimBuilder { priority, ..self }
     }
 
-    /// Take only what nobody else waits for; when somebody does, give it back after this notice.
+    /// Take only what nobody else waits for; when somebody does, give it back after this notice. For work that fills gaps: it ends with
+    /// [`Reason::SpareReclaimed`](crate::Reason::SpareReclaimed).
+    ///
+    /// ```
+    /// # use ternlease::{LeaseManager, Options};
+    /// # let manager = LeaseManager::with(Options::ticks());
+    /// # use ternlease::LeaseState;
+    /// let filler = manager.claim("filler").of(&["gpu0"]).spare(0).try_now()?;
+    /// let job = manager.claim("job").of(&["gpu0"]).wait()?; // does not wait: the filler goes
+    /// assert_eq!(manager.state(filler), Some(LeaseState::Revoked));
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
     pub fn spare(self, notice: impl Into<Span>) -> Self {
         ClaimBuilder { spare: true, grace: notice.into(), ..self }
     }
 
-    /// A claim of higher priority that asks to preempt may take the lease after this notice.
+    /// A claim of higher priority that asks to [preempt](Self::preempt) may take the lease after this notice. It ends with
+    /// [`Reason::Preempted`](crate::Reason::Preempted).
     pub fn preemptible(self, notice: impl Into<Span>) -> Self {
         ClaimBuilder { preemptible: true, grace: notice.into(), ..self }
     }
 
-    /// Take preemptible leases of lower priority rather than wait for their end.
+    /// Take [preemptible](Self::preemptible) leases of lower priority rather than wait for their end. Their notice has to be waited for.
+    ///
+    /// ```
+    /// # use ternlease::{LeaseManager, Options};
+    /// # let manager = LeaseManager::with(Options::ticks());
+    /// # use ternlease::{Reason, TicketState};
+    /// let low = manager.claim("low").of(&["gpu0"]).preemptible(2).try_now()?;
+    /// let high = manager.claim("high").of(&["gpu0"]).priority(1).preempt().enqueue()?;
+    /// assert_eq!(manager.lease(low).unwrap().reason, Some(Reason::Preempted));
+    /// assert_eq!(high.state(), TicketState::Waiting); // for the notice of two ticks
+    /// manager.tick();
+    /// manager.tick();
+    /// assert!(matches!(high.state(), TicketState::Granted(_)));
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
     pub fn preempt(self) -> Self {
         ClaimBuilder { preempt: true, ..self }
     }
 
-    /// The lease ends with its parent, and never later.
+    /// The lease ends with its parent, and never later. If the parent ends while the claim waits, it is refused
+    /// ([`Reason::ParentEnded`](crate::Reason::ParentEnded)).
+    ///
+    /// ```
+    /// # use ternlease::{LeaseManager, Options};
+    /// # let manager = LeaseManager::with(Options::ticks());
+    /// # use ternlease::Reason;
+    /// let node = manager.acquire("node7", "job", 10)?;
+    /// let gpu = manager.claim("step").of(&["node7/gpu0"]).child_of(node).try_now()?;
+    /// manager.revoke(node)?;
+    /// assert_eq!(manager.lease(gpu).unwrap().reason, Some(Reason::ParentRevoked));
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
     pub fn child_of(self, parent: LeaseId) -> Self {
         ClaimBuilder { parent: Some(parent), ..self }
     }
 
-    /// For how long the claim stays in line once it is queued or awaited. Without end if not said.
+    /// For how long the claim stays in line, however it is waited for. Without end if not said; with zero it does not wait
+    /// at all ([`Error::Busy`]).
+    ///
+    /// ```
+    /// # use ternlease::{LeaseManager, Options};
+    /// # let manager = LeaseManager::with(Options::ticks());
+    /// # use ternlease::{Reason, TicketState};
+    /// manager.acquire("gpu0", "somebody", 9)?;
+    /// let ticket = manager.claim("me").of(&["gpu0"]).patience(1).enqueue()?;
+    /// manager.tick();
+    /// assert_eq!(ticket.state(), TicketState::Refused(Reason::WaitTimedOut));
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
     pub fn patience(self, wait: impl Into<Span>) -> Self {
         ClaimBuilder { wait: wait.into(), ..self }
     }
 
-    /// A lease now, or [`Error::Busy`]. Overtakes nobody who waits.
+    /// A lease now, or not at all. Overtakes nobody who waits: what is free but awaited by an earlier claim counts as taken.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Busy`]; for claims that make no sense see [above](Self#errors).
+    ///
+    /// ```
+    /// # use ternlease::{LeaseManager, Options};
+    /// # let manager = LeaseManager::with(Options::ticks());
+    /// # use ternlease::Error;
+    /// manager.claim("ann").of(&["gpu0"]).try_now()?;
+    /// assert_eq!(manager.claim("bob").of(&["gpu0"]).try_now(), Err(Error::Busy));
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
     pub fn try_now(self) -> Result<LeaseId, Error> {
         match self.patience(Span::Zero).ask()? {
             Outcome::Granted(lease) => Ok(lease),
@@ -116,13 +268,47 @@ impl<'a> ClaimBuilder<'a> {
         }
     }
 
-    /// A lease, however long it takes. Blocks the thread.
+    /// A lease, however long it takes, or as long as [`patience`](Self::patience) says. Blocks the thread.
+    ///
+    /// With a manager that counts ticks, some other thread has to tick or to release.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] if the claim left the line without a lease, with the reason: its patience or its parent ended. For claims that
+    /// make no sense see [above](Self#errors).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ternlease::LeaseManager;
+    ///
+    /// let manager = LeaseManager::open("process:")?;
+    /// manager.acquire("gpu0", "ann", Duration::from_millis(5))?; // and is never renewed
+    /// let lease = manager.claim("bob").of(&["gpu0"]).wait()?;
+    /// assert_eq!(manager.held_by("bob"), [lease]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn wait(self) -> Result<LeaseId, Error> {
         let wait = self.manager.home().clock().measure(self.wait)?;
         self.manager.granted(self.ask()?, wait)
     }
 
-    /// A lease within this time, or [`Error::Refused`]. Blocks the thread.
+    /// A lease within this time. Blocks the thread. As [`patience`](Self::patience), then [`wait`](Self::wait).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] with [`Reason::WaitTimedOut`](crate::Reason::WaitTimedOut) when the time is over; [`Error::Busy`] at once if
+    /// the time is zero; otherwise as [`wait`](Self::wait).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ternlease::{Error, LeaseManager, Reason};
+    ///
+    /// let manager = LeaseManager::open("process:")?;
+    /// manager.acquire("gpu0", "ann", Duration::from_secs(60))?;
+    /// let answer = manager.claim("bob").of(&["gpu0"]).wait_for(Duration::from_millis(5));
+    /// assert_eq!(answer, Err(Error::Refused(Reason::WaitTimedOut)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn wait_for(self, patience: impl Into<Span>) -> Result<LeaseId, Error> {
         match patience.into() {
             Span::Zero => self.try_now(),
@@ -130,7 +316,22 @@ impl<'a> ClaimBuilder<'a> {
         }
     }
 
-    /// Takes a place in line and returns at once. Dropping the ticket withdraws the claim.
+    /// Takes a place in line and returns at once. Dropping the ticket withdraws the claim, and gives back what it was granted.
+    ///
+    /// # Errors
+    ///
+    /// As [`try_now`](Self::try_now); [`Error::Busy`] only if the [`patience`](Self::patience) is zero.
+    ///
+    /// ```
+    /// # use ternlease::{LeaseManager, Options};
+    /// # let manager = LeaseManager::with(Options::ticks());
+    /// let first = manager.acquire("gpu0", "ann", 9)?;
+    /// let ticket = manager.claim("bob").of(&["gpu0"]).enqueue()?;
+    /// assert_eq!(ticket.place(), Some(1));
+    /// manager.release(first)?;
+    /// let lease = ticket.wait()?; // decided: does not block
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
     pub fn enqueue(self) -> Result<Ticket, Error> {
         Ok(match self.ask()? {
             Outcome::Granted(lease) => Ticket::granted(self.manager, lease),
@@ -140,13 +341,28 @@ impl<'a> ClaimBuilder<'a> {
 
     /// As [`enqueue`](Self::enqueue), for those who cannot keep a [`Ticket`]: what becomes of the claim is asked by its id, and
     /// nobody withdraws it but [`LeaseManager::cancel_ticket`].
+    ///
+    /// # Errors
+    ///
+    /// As [`enqueue`](Self::enqueue).
+    ///
+    /// ```
+    /// # use ternlease::{LeaseManager, Options};
+    /// # let manager = LeaseManager::with(Options::ticks());
+    /// # use ternlease::{Outcome, TicketState};
+    /// let first = manager.acquire("gpu0", "ann", 9)?;
+    /// let Outcome::Waiting(id) = manager.claim("bob").of(&["gpu0"]).submit()? else { panic!("it is taken") };
+    /// manager.release(first)?;
+    /// assert!(matches!(manager.ticket_state(id), Some(TicketState::Granted(_))));
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
     #[inline]
     pub fn submit(self) -> Result<Outcome, Error> {
         self.ask()
     }
 
     #[inline(always)]
-    fn ask(&self) -> Result<Outcome, Error> {
+    pub(super) fn ask(&self) -> Result<Outcome, Error> {
         let clock = self.manager.home().clock();
         let claim = Claim {
             holder: self.holder,
@@ -164,73 +380,5 @@ impl<'a> ClaimBuilder<'a> {
             owner: 0,
         };
         self.manager.ask(&claim)
-    }
-}
-
-impl LeaseManager {
-    #[inline(always)]
-    pub(crate) fn ask(&self, claim: &Claim<'_>) -> Result<Outcome, Error> {
-        self.home().claim(*claim)
-    }
-
-    /// The lease that a claim was granted, or will be.
-    #[inline(always)]
-    fn granted(&self, outcome: Outcome, wait: Time) -> Result<LeaseId, Error> {
-        match outcome {
-            Outcome::Granted(lease) => Ok(lease),
-            Outcome::Waiting(id) => Ticket::waiting(self, id).wait_until(self.latest(wait)),
-        }
-    }
-
-    /// When a claim that waits so long has been answered for certain, unless the memory that others share is damaged.
-    fn latest(&self, wait: Time) -> Option<Instant> {
-        let late = Duration::from_micros(wait).saturating_add(Duration::from_secs(1));
-        let limited = self.home().is_shared() && wait != FOREVER;
-        if limited { Instant::now().checked_add(late) } else { None }
-    }
-
-    /// Asks as a claim of the C boundary does, and blocks the thread as long as it says.
-    #[cfg(feature = "capi")]
-    #[inline(always)]
-    pub(crate) fn ask_and_wait(&self, claim: &Claim<'_>) -> Result<LeaseId, Error> {
-        self.granted(self.ask(claim)?, claim.wait)
-    }
-}
-
-/// `manager.claim(…).of(…).await`, on any executor. Dropping the future withdraws the claim.
-impl<'a> IntoFuture for ClaimBuilder<'a> {
-    type Output = Result<LeaseId, Error>;
-    type IntoFuture = Claiming<'a>;
-
-    fn into_future(self) -> Self::IntoFuture {
-        Claiming { claim: self, ticket: None }
-    }
-}
-
-/// A claim that is awaited. It asks when it is polled first.
-#[derive(Debug)]
-#[must_use = "a future asks for nothing until it is awaited"]
-pub struct Claiming<'a> {
-    claim: ClaimBuilder<'a>,
-    ticket: Option<Ticket>,
-}
-
-impl Future for Claiming<'_> {
-    type Output = Result<LeaseId, Error>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        if self.ticket.is_none() {
-            match self.claim.ask() {
-                Ok(Outcome::Granted(lease)) => return Poll::Ready(Ok(lease)),
-                Ok(Outcome::Waiting(id)) => {
-                    self.ticket = Some(Ticket::waiting(self.claim.manager, id));
-                }
-                Err(error) => return Poll::Ready(Err(error)),
-            }
-        }
-        match &mut self.ticket {
-            Some(ticket) => Pin::new(ticket).poll(context),
-            None => Poll::Pending,
-        }
     }
 }

@@ -19,7 +19,8 @@ use crate::table::{Error, Event};
 /// Reads events one after the other, and can wait for more: as a thread ([`wait`](Self::wait)) or with a file descriptor
 /// ([`fd`](Self::fd)). The iterator gives `None` when there is nothing now, and goes on when there is.
 ///
-/// A reader does not keep the manager open.
+/// A reader does not keep the manager open. One that falls behind by more than [`Limits::history`](crate::Limits::history) events is told
+/// how many it [missed](Self::missed), and goes on with the oldest there is.
 ///
 /// ```
 /// use ternlease::{LeaseManager, What};
@@ -69,6 +70,18 @@ impl LeaseManager {
     }
 
     /// Reads the events after number `cursor`; 0: from the oldest that is remembered, `u64::MAX`: from now on.
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, Options, Reason, What};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// let lease = manager.acquire("gpu0", "trainer", 9)?;
+    /// let mut news = manager.events(u64::MAX);
+    /// manager.revoke(lease)?;
+    /// let what = news.next().unwrap().what;
+    /// assert_eq!(what, What::Ended { lease, reason: Reason::Operator, held: 0 });
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
     pub fn events(&self, cursor: u64) -> EventReader {
         let cursor = cursor.min(look!(self.home(), |table| table.last_event()));
         let signal = Arc::new(Signal::default());
@@ -87,18 +100,47 @@ impl LeaseManager {
 }
 
 impl EventReader {
-    /// How many events were overwritten before this reader came to them, so far.
+    /// How many events were overwritten before this reader came to them, so far. If that matters, give the table more
+    /// [history](crate::Limits::history), or read more often.
     pub fn missed(&self) -> u64 {
         self.missed
     }
 
     /// The number of the event that was read last: from there another reader can go on.
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, Options};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// manager.acquire("gpu0", "ann", 9)?;
+    /// manager.acquire("gpu1", "bob", 9)?;
+    /// let mut first = manager.events(0);
+    /// first.next();
+    /// let second = manager.events(first.cursor());
+    /// assert_eq!(second.count(), 1);
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
     pub fn cursor(&self) -> u64 {
         self.ahead.front().map_or(self.cursor, |event| event.number - 1)
     }
 
-    /// Blocks the thread until there is something to read, or for so long; is there?
-    /// [`Error::Closed`] if there is not, and never will be.
+    /// Blocks the thread until there is something to read, or for so long; is there? Without a time: as long as it takes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Closed`] if there is nothing and never will be, because the manager is gone; [`Error::Corrupt`] if a panic has made the table useless.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ternlease::{Error, LeaseManager};
+    ///
+    /// let manager = LeaseManager::open("process:")?;
+    /// let mut events = manager.events(0);
+    /// assert_eq!(events.wait(Some(Duration::from_millis(1))), Ok(false));
+    /// drop(manager);
+    /// assert_eq!(events.wait(None), Err(Error::Closed));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn wait(&mut self, timeout: Option<Duration>) -> Result<bool, Error> {
         // A time beyond all times is no limit.
         let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
@@ -142,8 +184,11 @@ impl EventReader {
     }
 
     /// A file descriptor that is readable while there may be something to read: from an event until the iterator has given `None`,
-    /// and for ever once the manager is gone.
-    /// It belongs to the reader.
+    /// and for ever once the manager is gone. It belongs to the reader.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::System`] if the system gives no descriptor, or would not start the thread that looks at the clock.
     #[cfg(target_os = "linux")]
     pub fn fd(&mut self) -> Result<std::os::fd::BorrowedFd<'_>, Error> {
         use std::os::fd::AsFd;

@@ -6,18 +6,42 @@ use crate::table::{Error, LeaseId};
 
 impl LeaseManager {
     /// Who uses the file that the table is in, and whether all is well; `None` if the table lives in this process alone.
+    ///
+    /// ```
+    /// # let file = std::env::temp_dir().join(format!("ternlease-doc-host-{}", std::process::id()));
+    /// # let url = format!("host:{}", file.display());
+    /// use ternlease::LeaseManager;
+    ///
+    /// let manager = LeaseManager::open(&url)?; // "host:/path/of/a/file"
+    /// let info = manager.host().expect("the table is shared");
+    /// assert_eq!(info.processes[0].process, std::process::id());
+    /// assert!(LeaseManager::open("process:")?.host().is_none());
+    /// # drop(manager);
+    /// # std::fs::remove_file(file)?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn host(&self) -> Option<HostInfo> {
         self.home().host_info()
     }
 
     /// Makes the lease one of a tree of processes: it is held as long as any process has the descriptor that this gives, which programs and
     /// children that this process starts from now on inherit. When the last of them is gone, it ends as if its holder had died.
+    ///
+    /// For a launcher that takes a lease for a program: it may then end, or be killed, while the program goes on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotShared`] if the table lives in this process alone; [`Error::NotHeld`]; [`Error::UnknownLease`]; [`Error::System`].
     pub fn keep_for_children(&self, lease: LeaseId) -> Result<Inherited, Error> {
         self.home().keep_for_children(lease)
     }
 
-    /// Hands the lease to another process that uses the table, by the number that it has there: it ends with that process, and not with
-    /// this one.
+    /// Hands the lease to another process that uses the table, by the number that it has there ([`ProcessInfo::process`](crate::ProcessInfo::process)):
+    /// it ends with that process, and not with this one. For a server that takes leases for its clients.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownProcess`] if no such process uses the table; [`Error::NotShared`]; [`Error::NotHeld`]; [`Error::UnknownLease`].
     pub fn hand_to(&self, lease: LeaseId, process: u32) -> Result<(), Error> {
         self.home().hand_to(lease, process)
     }

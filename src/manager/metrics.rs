@@ -7,7 +7,8 @@ use crate::home::look;
 use crate::table::Reason;
 
 impl LeaseManager {
-    /// The counters in the text format that Prometheus reads, all of one instant.
+    /// The counters in the text format that Prometheus reads, all of one instant: leases held, claims waiting, and how many were granted,
+    /// revoked, or ended for each [`Reason`] so far. Serve it as it is.
     ///
     /// ```
     /// let leases = ternlease::LeaseManager::new();

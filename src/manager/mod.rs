@@ -1,11 +1,14 @@
 //! [`LeaseManager`]: leases on named resources.
 
+mod asking;
 mod batch;
 mod claim;
+mod commands;
 mod device;
 mod events;
 #[cfg(target_os = "linux")]
 mod host;
+mod inspect;
 mod metrics;
 mod options;
 mod ticket;
@@ -19,7 +22,8 @@ pub use crate::home::clock::Span;
 #[cfg(target_os = "linux")]
 use crate::home::host::Place;
 use crate::home::refused::Refused;
-pub use claim::{ClaimBuilder, Claiming};
+pub use asking::Claiming;
+pub use claim::ClaimBuilder;
 pub(crate) use device::{State, WeakManager};
 pub use events::EventReader;
 use options::Where;
@@ -27,15 +31,35 @@ pub use options::{OpenError, Options, TimeKind};
 pub use ticket::Ticket;
 pub use watch::Notice;
 
-use crate::home::{Home, look, run};
-use crate::table::{
-    Claim, Deadlock, Error, Health, LeaseId, LeaseInfo, LeaseState, Limits, Outcome, Reason,
-    ResourceId, ResourceInfo, Revoked, Take, TicketId, TicketInfo, Time,
-};
+use crate::home::Home;
+#[cfg(feature = "capi-test")]
+use crate::home::look;
+#[cfg(doc)]
+use crate::table::Error;
+use crate::table::Limits;
 
 /// Leases on named resources: who may use what, until when, and why not.
 ///
-/// A manager is shared by reference; all calls are thread-safe. Clones are the same manager.
+/// A resource is a name with slots, memory and a health. [`acquire`](Self::acquire) takes one slot of one resource, now or not at all;
+/// [`claim`](Self::claim) takes several, waits in line, and has all other options. What became of a lease says
+/// [`state`](Self::state), in one of three words. For GPUs, [`GpuPool`](crate::GpuPool) is the better face of the same table.
+///
+/// A manager is shared by reference; all calls are thread-safe. Clones are the same manager. When the last one is dropped, whoever still
+/// reads its events is told ([`Error::Closed`]), and what it held in a table that processes share is released.
+///
+/// # Time
+///
+/// A manager goes by one of two clocks. With a real one ([`open`](Self::open)) lengths of time are given as
+/// [`Duration`](std::time::Duration); with ticks ([`Options::ticks`]) as numbers, and time stands still until somebody calls
+/// [`tick`](Self::tick). Giving one to the other is [`Error::WrongClock`].
+///
+/// # Errors
+///
+/// What is refused has changed nothing. Each [`Error`] says in words what to do instead. Beside those that a method names, every call that
+/// changes something may say [`Error::Full`] (the table has no room; see [`Options::limits`]), [`Error::EmptyName`] or
+/// [`Error::NameTooLong`] and, for a table that processes share, [`Error::Stuck`], [`Error::Forked`] and [`Error::Corrupt`].
+///
+/// # Examples
 ///
 /// ```
 /// use std::time::Duration;
@@ -96,7 +120,8 @@ impl LeaseManager {
     /// The world of the `ternary-lease` crate: time is counted in ticks, any number of holders may have a lease on one name, and
     /// a holder is taken to want the resource that bears its own name.
     ///
-    /// Unlike there, a revoked lease says so, and an id that was never given out is unknown.
+    /// Unlike there, a revoked lease says so, and an id that was never given out is unknown. For new programs [`open`](Self::open) is the
+    /// better beginning: there a lease keeps others out.
     ///
     /// ```
     /// use ternlease::{LeaseManager, LeaseState};
@@ -117,11 +142,46 @@ impl LeaseManager {
 
     /// Opens the table that a URL names, with a real clock: `process:` is a table of its own in this process; `host:`, `host:NAME` and
     /// `host:/PATH` are tables that all processes of this machine share, made if there is none yet.
+    ///
+    /// Each call with `process:` makes another table: clone the manager to share one. Each call with the same `host:` URL opens the same
+    /// table, in whatever process.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`] if the URL names no home that exists here, if the system refuses the file or the memory, or if the file
+    /// makes no sense. There is never another home in place of the one that was named.
+    ///
+    /// ```
+    /// use ternlease::LeaseManager;
+    ///
+    /// let manager = LeaseManager::open("process:")?;
+    /// assert_eq!(manager.active_count(), 0);
+    ///
+    /// let error = LeaseManager::open("moon:").unwrap_err();
+    /// assert_eq!(
+    ///     error.to_string(),
+    ///     "cannot open \"moon:\": this kind of home is not known; use `process:` or `host:`"
+    /// );
+    /// # Ok::<(), ternlease::OpenError>(())
+    /// ```
     pub fn open(url: &str) -> Result<Self, OpenError> {
         Self::open_with(url, Options::real())
     }
 
-    /// Opens the table that a URL names. If that makes a new one, it is made as the options say.
+    /// Opens the table that a URL names. If that makes a new one, it is made as the options say; one that exists stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::open`]; and ticks are refused for `host:`, because processes share real time.
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, Limits, Options};
+    ///
+    /// let limits = Limits { leases: 1000, ..Limits::default() };
+    /// let manager = LeaseManager::open_with("process:", Options::real().limits(limits))?;
+    /// # assert_eq!(manager.active_count(), 0);
+    /// # Ok::<(), ternlease::OpenError>(())
+    /// ```
     pub fn open_with(url: &str, options: Options) -> Result<Self, OpenError> {
         match options::home_of(url)? {
             Where::Process => {
@@ -145,6 +205,16 @@ impl LeaseManager {
 
     /// A table of its own in this process, made to measure. Ends the program if the system does not give the memory, as collections
     /// do; [`Self::open_with`] is an error then.
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, LeaseState, Options};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks()); // for tests: nothing happens until somebody ticks
+    /// let lease = manager.acquire("gpu0", "trainer", 1)?;
+    /// manager.tick();
+    /// assert_eq!(manager.state(lease), Some(LeaseState::Expired));
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
     pub fn with(options: Options) -> Self {
         Self::try_with(options)
             .unwrap_or_else(|| std::alloc::handle_alloc_error(std::alloc::Layout::new::<Home>()))
@@ -169,231 +239,6 @@ impl LeaseManager {
     #[inline(always)]
     pub(crate) fn home(&self) -> &Home {
         &self.home
-    }
-
-    /// A lease on one slot of a resource, now or not at all ([`Error::Busy`]).
-    /// The resource comes into being with one slot if it has not been declared.
-    #[inline]
-    pub fn acquire(
-        &self,
-        resource: &str,
-        holder: &str,
-        ttl: impl Into<Span>,
-    ) -> Result<LeaseId, Error> {
-        let ttl = self.home().clock().measure(ttl.into())?;
-        let take = if self.shared.open_house { Take::Shared } else { Take::ONE_SLOT };
-        let names = [resource];
-        let claim = Claim { ttl, take, ..Claim::one(holder, &names) };
-        match self.home().claim(claim)? {
-            Outcome::Granted(id) => Ok(id),
-            // A claim that does not wait is never put in line.
-            Outcome::Waiting(_) => Err(Error::Busy),
-        }
-    }
-
-    /// Begins a claim: several resources, waiting, priorities and all the rest.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use ternlease::LeaseManager;
-    ///
-    /// let manager = LeaseManager::open("process:")?;
-    /// let two_of_three = manager
-    ///     .claim("trainer")
-    ///     .of(&["gpu0", "gpu1", "gpu2"])
-    ///     .count(2)
-    ///     .ttl(Duration::from_secs(60))
-    ///     .wait_for(Duration::from_secs(5))?;
-    /// assert_eq!(manager.held_by("trainer"), [two_of_three]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn claim<'a>(&'a self, holder: &'a str) -> ClaimBuilder<'a> {
-        ClaimBuilder::new(self, holder)
-    }
-
-    /// Makes a resource with so many slots and so much memory (MiB), or changes the size of one that is not in use.
-    pub fn declare(&self, resource: &str, slots: u32, memory: u32) -> Result<ResourceId, Error> {
-        run!(self.home(), |table, now| table.declare(now, resource, slots, memory))
-    }
-
-    /// Says how a declared resource is, as an operator would. One that is not healthy gets no new leases. What a pool sees of its devices counts beside
-    /// it, and the worse of both is its health.
-    pub fn set_health(&self, resource: &str, health: Health) -> Result<(), Error> {
-        run!(self.home(), |table, now| {
-            let id = table.resource_id(resource).ok_or(Error::UnknownResource)?;
-            table.set_health(now, id, health)
-        })
-    }
-
-    /// Moves the end of a lease to now + its ttl; the new end, in the manager's time.
-    /// Does not take the lock for a plain lease.
-    #[inline]
-    pub fn renew(&self, id: LeaseId) -> Result<Time, Error> {
-        self.home().renew(id)
-    }
-
-    /// As [`Self::renew`], with another ttl from now on.
-    pub fn renew_for(&self, id: LeaseId, ttl: impl Into<Span>) -> Result<Time, Error> {
-        let ttl = self.home().clock().measure(ttl.into())?;
-        run!(self.home(), |table, now| table.renew(now, id, Some(ttl)))
-    }
-
-    /// Gives a lease back. Whoever is first in line has what it frees before this returns.
-    #[inline]
-    pub fn release(&self, id: LeaseId) -> Result<(), Error> {
-        run!(self.home(), |table, now| table.release(now, id))
-    }
-
-    /// Takes a lease away at once, as an operator would.
-    #[inline]
-    pub fn revoke(&self, id: LeaseId) -> Result<Revoked, Error> {
-        run!(self.home(), |table, now| table.revoke(now, id, Reason::Operator, "", 0))
-    }
-
-    /// Takes a lease away for a reason, with a notice during which the holder can save its work.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    /// use ternlease::{LeaseManager, LeaseState, Reason, Revoked};
-    ///
-    /// let manager = LeaseManager::open("process:")?;
-    /// let lease = manager.acquire("gpu0", "trainer", Duration::from_secs(3600))?;
-    /// let told = manager.revoke_with(lease, Reason::NodeDrain, "ops", Duration::from_secs(120))?;
-    /// assert!(matches!(told, Revoked::Notified(_)));
-    ///
-    /// let info = manager.lease(lease).unwrap();
-    /// assert!(info.revoking);
-    /// assert_eq!(info.reason, Some(Reason::NodeDrain));
-    /// assert_eq!(manager.state(lease), Some(LeaseState::Held));
-    /// manager.release(lease)?; // the holder has saved its work
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn revoke_with(
-        &self,
-        id: LeaseId,
-        reason: Reason,
-        by: &str,
-        notice: impl Into<Span>,
-    ) -> Result<Revoked, Error> {
-        let notice = self.home().clock().measure(notice.into())?;
-        run!(self.home(), |table, now| table.revoke(now, id, reason, by, notice))
-    }
-
-    /// The state of a lease; `None` if the id is not known (any more).
-    ///
-    /// Does not take the lock, and never says held once the end has passed.
-    #[inline]
-    pub fn state(&self, id: LeaseId) -> Option<LeaseState> {
-        self.home().state(id)
-    }
-
-    /// Everything about a lease that is held or remembered.
-    pub fn lease(&self, id: LeaseId) -> Option<LeaseInfo> {
-        look!(self.home(), |table| table.lease(id))
-    }
-
-    /// Counts one tick. With a real clock: only brings the table up to date.
-    #[inline]
-    pub fn tick(&self) {
-        self.home().tick();
-    }
-
-    /// The time by this manager's clock: ticks so far, or microseconds since the machine started.
-    #[inline]
-    pub fn tick_count(&self) -> Time {
-        self.home().clock().now()
-    }
-
-    /// All deadlocks there are, each with a proof and a proposal whom to revoke.
-    ///
-    /// ```
-    /// use ternlease::LeaseManager;
-    ///
-    /// let leases = LeaseManager::new();
-    /// // A holds "B" and, by its name, is taken to want "A"; and the other way round.
-    /// leases.acquire("B", "A", 10)?;
-    /// leases.acquire("A", "B", 10)?;
-    /// let deadlocks = leases.find_deadlocks()?;
-    /// assert_eq!(deadlocks.len(), 1);
-    /// assert_eq!(deadlocks[0].stuck, ["A", "B"]);
-    ///
-    /// leases.revoke(deadlocks[0].victim)?;
-    /// assert!(leases.find_deadlocks()?.is_empty());
-    /// # Ok::<(), ternlease::Error>(())
-    /// ```
-    pub fn find_deadlocks(&self) -> Result<Vec<Deadlock>, Error> {
-        run!(self.home(), |table, now| table.find_deadlocks(now))
-    }
-
-    /// Declares that a holder cannot go on without a resource, without claiming it.
-    pub fn want(&self, holder: &str, resource: &str) -> Result<(), Error> {
-        run!(self.home(), |table, now| table.want(now, holder, resource))
-    }
-
-    /// Takes back what [`Self::want`] declared.
-    pub fn unwant(&self, holder: &str, resource: &str) -> Result<(), Error> {
-        run!(self.home(), |table, now| table.unwant(now, holder, resource))
-    }
-
-    /// The leases a holder holds, oldest first.
-    pub fn held_by(&self, holder: &str) -> Vec<LeaseId> {
-        look!(self.home(), |table| table.held_by(holder))
-    }
-
-    /// How many leases are held.
-    #[inline]
-    pub fn active_count(&self) -> usize {
-        self.home().held() as usize
-    }
-
-    /// How many leases were revoked so far; each counts once.
-    pub fn revocations(&self) -> u64 {
-        look!(self.home(), |table| table.revocations())
-    }
-
-    /// How many leases ended, or claims were refused, for this reason so far.
-    pub fn count(&self, reason: Reason) -> u64 {
-        look!(self.home(), |table| table.count(reason))
-    }
-
-    /// How many claims wait.
-    pub fn pending_claimers(&self) -> usize {
-        look!(self.home(), |table| table.waiting() as usize)
-    }
-
-    /// All held leases, oldest first.
-    pub fn leases(&self) -> Vec<LeaseInfo> {
-        look!(self.home(), |table| table.leases())
-    }
-
-    /// All waiting claims, in order.
-    pub fn tickets(&self) -> Vec<TicketInfo> {
-        look!(self.home(), |table| table.tickets())
-    }
-
-    /// Everything about a ticket that waits.
-    pub fn ticket(&self, id: TicketId) -> Option<TicketInfo> {
-        look!(self.home(), |table| table.waiting_ticket(id))
-    }
-
-    /// What there is of a resource, and what is taken.
-    pub fn resource(&self, name: &str) -> Option<ResourceInfo> {
-        look!(self.home(), |table| table.resource(name))
-    }
-
-    /// All resources that are declared or in use, by name.
-    pub fn resources(&self) -> Vec<ResourceInfo> {
-        look!(self.home(), |table| table.resources())
-    }
-
-    /// The leases on a resource, oldest first: who has what a claim waits for.
-    pub fn leases_on(&self, resource: &str) -> Vec<LeaseId> {
-        look!(self.home(), |table| table.leases_on(resource))
-    }
-
-    /// Checks the table from end to end; what is wrong, in words.
-    pub fn verify(&self) -> Result<(), String> {
-        look!(self.home(), |table| table.verify())
     }
 
     /// A C program has one more handle on the table.

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::home::refused::{Cause, Refused};
 use crate::table::{DeadlockPolicy, Limits, Settings};
 
-/// By which clock a manager goes.
+/// By which clock a manager goes. [`Options::real`] and [`Options::ticks`] choose it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeKind {
     /// Real time, in microseconds; goes on while the machine sleeps.
@@ -14,7 +14,7 @@ pub enum TimeKind {
     Ticks,
 }
 
-/// How a table is made, if there is none yet.
+/// How a table is made, if there is none yet. A table that exists already, as that of a `host:` URL may, stays as it was made.
 ///
 /// ```
 /// use ternlease::{DeadlockPolicy, LeaseManager, Limits, Options};
@@ -36,12 +36,24 @@ pub struct Options {
 }
 
 impl Options {
-    /// Real time.
+    /// Real time, in microseconds since the machine started: it does not jump when somebody sets the clock. Lengths of time are given as
+    /// [`Duration`](std::time::Duration).
     pub fn real() -> Self {
         Self::by(TimeKind::Real)
     }
 
-    /// Time counted in ticks: for tests, simulations and programs with a clock of their own.
+    /// Time counted in ticks: for tests, simulations and programs with a clock of their own. Lengths of time are given as
+    /// numbers; nothing moves but by [`LeaseManager::tick`](crate::LeaseManager::tick).
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ternlease::{Error, LeaseManager, Options};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// assert_eq!(manager.acquire("gpu0", "me", Duration::from_secs(1)), Err(Error::WrongClock));
+    /// manager.acquire("gpu0", "me", 1)?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn ticks() -> Self {
         Self::by(TimeKind::Ticks)
     }
@@ -56,7 +68,7 @@ impl Options {
         }
     }
 
-    /// What fits into a shared table, whose memory is all taken at once, if nothing else is said: about 30 MB.
+    /// What fits into a shared table, whose memory is all taken at once, if nothing else is said: about 23 MB.
     #[cfg(target_os = "linux")]
     pub(super) const SHARED_LIMITS: Limits =
         Limits { leases: 4096, tickets: 4096, resources: 4096, history: 1024 };
@@ -82,7 +94,18 @@ impl Options {
         }
     }
 
-    /// How much fits into the table.
+    /// How much fits into the table. What does not fit is refused ([`Error::Full`](crate::Error::Full)), and nothing grows. In one process
+    /// memory is touched only as it is used, so generous limits cost little; a shared table takes all of it at once.
+    ///
+    /// ```
+    /// use ternlease::{Error, LeaseManager, Limits, Options, Part};
+    ///
+    /// let limits = Limits { leases: 1, ..Limits::default() };
+    /// let manager = LeaseManager::with(Options::ticks().limits(limits));
+    /// manager.acquire("gpu0", "me", 9)?;
+    /// assert_eq!(manager.acquire("gpu1", "me", 9), Err(Error::Full(Part::Leases)));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn limits(self, limits: Limits) -> Self {
         Options { limits: Some(limits), ..self }
     }
@@ -92,7 +115,21 @@ impl Options {
         Options { least_resources, ..self }
     }
 
-    /// What to do about deadlocks.
+    /// What to do about deadlocks: only [report](DeadlockPolicy::Report) them when asked, which is usual, or
+    /// [break](DeadlockPolicy::Break) them as they arise.
+    ///
+    /// ```
+    /// use ternlease::{DeadlockPolicy, LeaseManager, LeaseState, Options};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks().deadlocks(DeadlockPolicy::Break));
+    /// let a = manager.acquire("gpu0", "a", 99)?;
+    /// let b = manager.acquire("gpu1", "b", 99)?;
+    /// let _a_waits = manager.claim("a").of(&["gpu1"]).enqueue()?;
+    /// let _b_waits = manager.claim("b").of(&["gpu0"]).enqueue()?; // closes the circle
+    /// assert_eq!(manager.state(a), Some(LeaseState::Held));
+    /// assert_eq!(manager.state(b), Some(LeaseState::Revoked)); // the youngest goes
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
     pub fn deadlocks(self, deadlocks: DeadlockPolicy) -> Self {
         Options { deadlocks, ..self }
     }
@@ -104,7 +141,15 @@ impl Options {
     }
 }
 
-/// Why a URL could not be opened.
+/// Why a URL could not be opened. As text it names the URL, the trouble and, if the system refused, what that said.
+///
+/// ```
+/// use ternlease::LeaseManager;
+///
+/// let error = LeaseManager::open("process:x").unwrap_err();
+/// assert_eq!(error.to_string(), "cannot open \"process:x\": `process:` takes nothing after the colon");
+/// assert!(!error.is_corrupt() && error.os_errno() == 0);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenError {
     url: String,
@@ -124,12 +169,12 @@ impl OpenError {
         }
     }
 
-    /// Does the file make no sense?
+    /// Does the file make no sense? Then nobody can use it: stop those who do, delete it, and begin again.
     pub fn is_corrupt(&self) -> bool {
         self.why.cause == Cause::Corrupt
     }
 
-    /// Does a process that uses the file not go on?
+    /// Does a process that uses the file not go on? It has the lock and is stopped, perhaps by a debugger: continue or end it.
     pub fn is_stuck(&self) -> bool {
         self.why.cause == Cause::Stuck
     }

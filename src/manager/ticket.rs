@@ -13,7 +13,10 @@ use crate::table::{Cancelled, Error, LeaseId, Reason, TicketId, TicketState};
 /// A claim in line. Wait for it as a thread ([`wait`](Self::wait)), as a task (it is a future), with a file descriptor
 /// ([`fd`](Self::fd)) or with any [`Waker`] ([`watch`](Self::watch)); several at once if need be.
 ///
-/// Whoever waits first takes the lease; a ticket that is dropped before withdraws the claim, and gives back what it was granted.
+/// Whoever waits first takes the lease; a ticket that is dropped before withdraws the claim, and gives back what it was granted. So a ticket
+/// never leaves anything behind, whatever happens to the thread or the task that has it.
+///
+/// As a future it is ready with the lease, or with [`Error::Refused`] and the reason. It wakes its task once: when it is decided.
 ///
 /// ```
 /// use ternlease::{LeaseManager, TicketState};
@@ -55,7 +58,7 @@ impl Ticket {
         Ticket { shared: manager.shared.clone(), kind: Kind::Granted(lease) }
     }
 
-    /// Its id, if it had to stand in line.
+    /// Its id, if it had to stand in line; `None` if it was granted at once. See [`LeaseManager::ticket`] for what can be asked by it.
     pub fn id(&self) -> Option<TicketId> {
         match self.kind {
             Kind::Queued(id) => Some(id),
@@ -63,7 +66,21 @@ impl Ticket {
         }
     }
 
-    /// What it is now. Does not take the lock.
+    /// What it is now. Does not take the lock. Looking does not collect the lease: that is what [`wait`](Self::wait) is for.
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, Options, TicketState};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// let first = manager.acquire("gpu0", "ann", 9)?;
+    /// let ticket = manager.claim("bob").of(&["gpu0"]).enqueue()?;
+    /// assert_eq!(ticket.state(), TicketState::Waiting);
+    /// manager.release(first)?;
+    /// assert!(matches!(ticket.state(), TicketState::Granted(_)));
+    /// drop(ticket); // bob changed its mind
+    /// assert_eq!(manager.active_count(), 0);
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
     pub fn state(&self) -> TicketState {
         match self.kind {
             Kind::Queued(id) => self.shared.home.ticket(id).unwrap_or(FORGOTTEN),
@@ -72,12 +89,37 @@ impl Ticket {
         }
     }
 
-    /// Its place in line, from 1; `None` once it is decided.
+    /// Its place in line, from 1; `None` once it is decided. Only earlier claims that want some of the same count.
     pub fn place(&self) -> Option<u32> {
         place(&self.shared.home, self.id()?)
     }
 
-    /// Calls `waker` once the ticket is decided, each waker that was given; what it is now.
+    /// Calls `waker` once the ticket is decided, each waker that was given; what it is now. If that is not [`TicketState::Waiting`], there is
+    /// nothing to wait for, and nobody is called.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use std::sync::atomic::{AtomicBool, Ordering};
+    /// use std::task::{Wake, Waker};
+    /// use ternlease::{LeaseManager, Options, TicketState};
+    ///
+    /// #[derive(Default)]
+    /// struct Flag(AtomicBool);
+    /// impl Wake for Flag {
+    ///     fn wake(self: Arc<Self>) {
+    ///         self.0.store(true, Ordering::Release);
+    ///     }
+    /// }
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// let first = manager.acquire("gpu0", "ann", 9)?;
+    /// let ticket = manager.claim("bob").of(&["gpu0"]).enqueue()?;
+    /// let flag = Arc::new(Flag::default());
+    /// assert_eq!(ticket.watch(&Waker::from(flag.clone())), TicketState::Waiting);
+    /// manager.release(first)?;
+    /// assert!(flag.0.load(Ordering::Acquire));
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
     pub fn watch(&self, waker: &Waker) -> TicketState {
         self.watch_as(Role::Watcher, waker)
     }
@@ -89,7 +131,12 @@ impl Ticket {
         }
     }
 
-    /// A file descriptor that becomes readable once the ticket is decided.
+    /// A file descriptor that becomes readable once the ticket is decided: for event loops that know nothing else. Close it when it is no
+    /// longer needed; the ticket stays.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::System`] if the system gives no descriptor, or would not start the thread that looks at the clock.
     #[cfg(target_os = "linux")]
     pub fn fd(&self) -> Result<std::os::fd::OwnedFd, Error> {
         match self.kind {
@@ -102,7 +149,23 @@ impl Ticket {
         }
     }
 
-    /// Blocks the thread until the ticket is decided.
+    /// Blocks the thread until the ticket is decided, and takes the lease, which is the caller's from then on. For how long at most, the claim's
+    /// [`patience`](super::ClaimBuilder::patience) says.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] if there will be no lease, with the reason.
+    ///
+    /// ```
+    /// use ternlease::{Error, LeaseManager, Options, Reason};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// manager.acquire("gpu0", "ann", 9)?;
+    /// let ticket = manager.claim("bob").of(&["gpu0"]).patience(1).enqueue()?;
+    /// manager.tick();
+    /// assert_eq!(ticket.wait(), Err(Error::Refused(Reason::WaitTimedOut)));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn wait(self) -> Result<LeaseId, Error> {
         self.wait_until(None)
     }
@@ -147,7 +210,22 @@ fn place(home: &Home, id: TicketId) -> Option<u32> {
 /// Tickets by their ids, for those who cannot keep a [`Ticket`]: what
 /// [`ClaimBuilder::submit`](super::ClaimBuilder::submit) put in line and nobody withdraws by itself.
 impl LeaseManager {
-    /// What became of a ticket; `None` if it is not remembered. Does not take the lock.
+    /// What became of a ticket; `None` if it is not remembered. Does not take the lock. The answer is remembered until it was collected by
+    /// [`wait_for_ticket`](Self::wait_for_ticket) and newer tickets have been decided.
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, Options, Outcome, TicketState};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// let first = manager.acquire("gpu0", "ann", 9)?;
+    /// let Outcome::Waiting(id) = manager.claim("bob").of(&["gpu0"]).submit()? else { panic!("it is taken") };
+    /// assert_eq!(manager.ticket_state(id), Some(TicketState::Waiting));
+    /// assert_eq!(manager.ticket_place(id), Some(1));
+    /// manager.release(first)?;
+    /// let state = manager.wait_for_ticket(id, None)?;
+    /// assert!(matches!(state, TicketState::Granted(_)));
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
     #[inline]
     pub fn ticket_state(&self, id: TicketId) -> Option<TicketState> {
         self.home().ticket(id)
@@ -155,6 +233,10 @@ impl LeaseManager {
 
     /// Blocks the thread until the ticket is decided, or for so long; what it is then. Once that is not
     /// [`TicketState::Waiting`], the lease is the caller's, and the ticket can be forgotten in its time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownTicket`] if nothing is remembered of it.
     pub fn wait_for_ticket(
         &self,
         id: TicketId,
@@ -171,16 +253,35 @@ impl LeaseManager {
 
     /// Withdraws a claim. A lease that it was granted is given back, unless
     /// [`wait_for_ticket`](Self::wait_for_ticket) has told of it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownTicket`] if nothing is remembered of it.
+    ///
+    /// ```
+    /// use ternlease::{Cancelled, LeaseManager, Options, Outcome};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// manager.acquire("gpu0", "ann", 9)?;
+    /// let Outcome::Waiting(id) = manager.claim("bob").of(&["gpu0"]).submit()? else { panic!("it is taken") };
+    /// assert_eq!(manager.cancel_ticket(id)?, Cancelled::Left);
+    /// assert_eq!(manager.pending_claimers(), 0);
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
     pub fn cancel_ticket(&self, id: TicketId) -> Result<Cancelled, Error> {
         run!(self.home(), |table, now| table.withdraw(now, id))
     }
 
-    /// The place of a ticket in line, from 1; `None` once it is decided.
+    /// The place of a ticket in line, from 1; `None` once it is decided. As [`Ticket::place`].
     pub fn ticket_place(&self, id: TicketId) -> Option<u32> {
         place(self.home(), id)
     }
 
-    /// A file descriptor that becomes readable once the ticket is decided.
+    /// A file descriptor that becomes readable once the ticket is decided. As [`Ticket::fd`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Ticket::fd`]; [`Error::UnknownTicket`] if nothing is remembered of it.
     #[cfg(target_os = "linux")]
     pub fn ticket_fd(&self, id: TicketId) -> Result<std::os::fd::OwnedFd, Error> {
         self.home().ticket_fd(id)

@@ -13,7 +13,7 @@ use crate::home::thread;
 use crate::home::{Home, look};
 use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Reason, Time, What};
 
-/// What happened to a lease that is watched.
+/// What happened to a lease that is watched, as [`LeaseManager::watch`] tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notice {
     /// The lease.
@@ -27,6 +27,30 @@ pub struct Notice {
 }
 
 type Callback = Box<dyn FnMut(&Notice) + Send>;
+
+/// Makes a descriptor readable when something happens to a lease; and at the latest when nobody watches any more, so that no one waits in vain.
+#[cfg(target_os = "linux")]
+struct Bell {
+    signal: Arc<crate::home::signal_fd::SignalFd>,
+    over: bool,
+}
+
+#[cfg(target_os = "linux")]
+impl Bell {
+    fn ring(&mut self, notice: &Notice) {
+        self.over = notice.state != Some(LeaseState::Held);
+        self.signal.raise();
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Drop for Bell {
+    fn drop(&mut self) {
+        if !self.over {
+            self.signal.raise();
+        }
+    }
+}
 
 /// The watches of one manager.
 #[derive(Default)]
@@ -50,7 +74,12 @@ struct Inbox {
 impl LeaseManager {
     /// Calls `callback` when the lease gets a notice of its revocation (again if that comes to end earlier), and when it is over, for
     /// whatever reason; then never again. The calls come from a thread of the library's own, one after the other, without any
-    /// lock: they may use the manager, but must not keep a clone of it.
+    /// lock: they may use the manager, but must not keep a clone of it. A callback that takes long holds up those of other leases; one that
+    /// panics does them no harm.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotHeld`] if the lease is over already, with the reason; [`Error::UnknownLease`]; [`Error::System`] if no thread can be started.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -78,12 +107,19 @@ impl LeaseManager {
         Ok(())
     }
 
-    /// A file descriptor that becomes readable when [`Self::watch`] would call: with notice of the lease's revocation, and with its end.
+    /// A file descriptor that becomes readable when [`Self::watch`] would call: with notice of the lease's revocation, and with its end; and when
+    /// the manager is closed, after which nothing more would be told. Read eight bytes from it to be told again; what has happened says
+    /// [`lease`](Self::lease).
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::watch`]; [`Error::System`] if the system gives no descriptor.
     #[cfg(target_os = "linux")]
     pub fn watch_fd(&self, lease: LeaseId) -> Result<std::os::fd::OwnedFd, Error> {
         let signal = crate::home::signal_fd::SignalFd::new()?;
         let fd = signal.share()?;
-        self.watch(lease, move |_| signal.raise())?;
+        let mut bell = Bell { signal, over: false };
+        self.watch(lease, move |notice| bell.ring(notice))?;
         Ok(fd)
     }
 

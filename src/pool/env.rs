@@ -4,7 +4,20 @@ use std::process::Command;
 
 use crate::inventory::{GpuDevice, Vendor};
 
-/// Changes to the environment of a child.
+/// Changes to the environment of a child, by which it sees the devices of a lease and no others. See [`GpuLease::env`](super::GpuLease::env).
+///
+/// ```
+/// use ternlease::{GpuPool, PoolOptions};
+///
+/// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:4")?)?;
+/// let lease = pool.claim().devices(2).wait()?.expect("this pool has devices");
+/// let mut child = std::process::Command::new("python");
+/// lease.env().apply(&mut child);
+/// assert!(child.get_envs().any(|(name, value)| {
+///     name == "CUDA_VISIBLE_DEVICES" && value.is_some_and(|value| value == "0,1")
+/// }));
+/// # Ok::<(), ternlease::PoolError>(())
+/// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Env {
     /// To be set.
@@ -14,7 +27,7 @@ pub struct Env {
 }
 
 impl Env {
-    /// Changes the environment of a command accordingly.
+    /// Changes the environment of a command accordingly. What the command had of these variables before does not count.
     pub fn apply(&self, command: &mut Command) {
         for name in &self.remove {
             command.env_remove(name);

@@ -6,7 +6,19 @@ use crate::inventory::{Absence, DeclaredError};
 use crate::manager::OpenError;
 use crate::table::Error;
 
-/// Why a pool could not be opened, or a claim was not granted.
+/// Why a pool could not be opened, or a claim was not granted. As text each says what to do instead.
+///
+/// ```
+/// use ternlease::{GpuPool, PoolOptions};
+///
+/// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:2")?)?;
+/// let error = pool.claim().devices(3).wait().unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "the claim asks for 3, but 2 of 2 devices fit (whole devices of one vendor); waiting would not help"
+/// );
+/// # Ok::<(), ternlease::PoolError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PoolError {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use crate::inventory::{Observation, Process, ProcessKind};
 use crate::table::Health;
 
-/// What evidence means.
+/// What evidence about a device means for its health. See [`PoolOptions::rules`](super::PoolOptions::rules).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
     /// A device without a lease is clean if at most so much of its memory (MiB) is used beside what programs that draw use: drivers

@@ -8,6 +8,20 @@ use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Reason, Time};
 /// Devices, for as long as this lives: dropping it gives them back, and whoever is first in line has them before the drop returns.
 ///
 /// It can be revoked before: look at [`state`](Self::state), or be told with [`on_change`](Self::on_change).
+///
+/// ```
+/// use ternlease::{GpuPool, LeaseState, PoolOptions};
+///
+/// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:2")?)?;
+/// let lease = pool.claim().devices(2).wait()?.expect("this pool has devices");
+/// assert_eq!(lease.state(), Some(LeaseState::Held));
+/// for gpu in lease.devices() {
+///     println!("{} {} at {:?}", gpu.index, gpu.name, gpu.pci);
+/// }
+/// drop(lease);
+/// assert_eq!(pool.manager().active_count(), 0);
+/// # Ok::<(), ternlease::PoolError>(())
+/// ```
 #[derive(Debug)]
 #[must_use = "dropping a lease gives the devices back"]
 pub struct GpuLease {
@@ -50,12 +64,13 @@ impl GpuLease {
         }
     }
 
-    /// Its id, which is also the fencing token.
+    /// Its id, which is also the fencing token: pass it along with every write, and let the store refuse one that is smaller than the largest it
+    /// has seen.
     pub fn id(&self) -> LeaseId {
         self.id
     }
 
-    /// The first device.
+    /// The first device: all there is, of a claim for one.
     pub fn device(&self) -> &GpuDevice {
         &self.pool.inner.devices[self.first]
     }
@@ -76,7 +91,8 @@ impl GpuLease {
         self.device().vendor
     }
 
-    /// Is it still held? Takes no lock.
+    /// Is it still held? Takes no lock, so that it can be asked often: before each batch, for example. `None` if it ended so long ago
+    /// that nothing is remembered of it.
     #[inline]
     pub fn state(&self) -> Option<LeaseState> {
         self.pool.inner.manager.state(self.id)
@@ -87,33 +103,90 @@ impl GpuLease {
         self.pool.inner.manager.lease(self.id)
     }
 
-    /// Moves its end to now + its ttl; the new end.
+    /// Moves its end to now + its ttl; the new end, by the clock of the pool's manager. A claim with
+    /// [`keep_alive`](super::GpuClaim::keep_alive) needs no such call.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotHeld`] if it is over, with the reason: stop using the devices.
     pub fn renew(&self) -> Result<Time, Error> {
         self.pool.inner.manager.renew(self.id)
     }
 
     /// Calls `callback` when it gets notice of its revocation, and when it is over; see [`LeaseManager::watch`](crate::LeaseManager::watch).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotHeld`] if it is over already, with the reason; [`Error::System`] if no thread can be started.
+    ///
+    /// ```
+    /// use std::sync::mpsc;
+    /// use std::time::Duration;
+    /// use ternlease::{GpuPool, LeaseState, PoolOptions, Reason};
+    ///
+    /// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:1")?)?;
+    /// let lease = pool.claim().wait()?.expect("this pool has a device");
+    /// let (tell, told) = mpsc::channel();
+    /// lease.on_change(move |notice| tell.send(*notice).unwrap())?;
+    ///
+    /// let minute = Duration::from_secs(60);
+    /// pool.manager().revoke_with(lease.id(), Reason::NodeDrain, "ops", minute)?;
+    /// let notice = told.recv()?; // save the work, then drop the lease
+    /// assert_eq!((notice.state, notice.reason), (Some(LeaseState::Held), Some(Reason::NodeDrain)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn on_change(&self, callback: impl FnMut(&Notice) + Send + 'static) -> Result<(), Error> {
         self.pool.inner.manager.watch(self.id, callback)
     }
 
-    /// A file descriptor that becomes readable when [`Self::on_change`] would call.
+    /// A file descriptor that becomes readable when [`Self::on_change`] would call: for event loops.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::on_change`]; [`Error::System`] if the system gives no descriptor.
     #[cfg(target_os = "linux")]
     pub fn fd(&self) -> Result<std::os::fd::OwnedFd, Error> {
         self.pool.inner.manager.watch_fd(self.id)
     }
 
     /// What a child needs in its environment to see these devices and no others. NVIDIA's by number, in the order of PCI addresses.
+    ///
+    /// For children only: within a process that has begun to use CUDA, variables have no effect.
     pub fn env(&self) -> Env {
         Env::of(self.devices(), self.pool.devices(), false)
     }
 
-    /// As [`Self::env`], with UUIDs where the devices have them.
+    /// As [`Self::env`], with UUIDs where the devices have them. Some programs do not understand these.
+    ///
+    /// ```
+    /// use ternlease::{GpuPool, PoolOptions};
+    ///
+    /// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:1")?)?;
+    /// let lease = pool.claim().wait()?.expect("this pool has a device");
+    /// assert_eq!(lease.env().set[1], ("CUDA_VISIBLE_DEVICES", "0".to_owned()));
+    /// assert!(lease.env_by_uuid().set[1].1.starts_with("GPU-"));
+    /// # Ok::<(), ternlease::PoolError>(())
+    /// ```
     pub fn env_by_uuid(&self) -> Env {
         Env::of(self.devices(), self.pool.devices(), true)
     }
 
-    /// Gives the devices back; an error if they were taken away before.
+    /// Gives the devices back, as dropping it does, and says whether they were still its own.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotHeld`] if they were taken away before, with the reason.
+    ///
+    /// ```
+    /// use ternlease::{Error, GpuPool, LeaseState, PoolOptions, Reason};
+    ///
+    /// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:1")?)?;
+    /// let lease = pool.claim().wait()?.expect("this pool has a device");
+    /// pool.manager().revoke(lease.id())?;
+    /// let taken = Error::NotHeld(LeaseState::Revoked, Reason::Operator);
+    /// assert_eq!(lease.release(), Err(taken));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn release(mut self) -> Result<(), Error> {
         self.mine = false;
         self.forget();
@@ -142,7 +215,7 @@ impl GpuLease {
     }
 
     /// Goes on by its id alone: from now on nobody gives the devices back but [`LeaseManager::release`](crate::LeaseManager::release), and it is
-    /// no longer kept alive.
+    /// no longer kept alive. [`GpuPool::take_up`] is the way back.
     pub fn into_id(mut self) -> LeaseId {
         self.mine = false;
         self.forget();
@@ -152,7 +225,12 @@ impl GpuLease {
 
 impl GpuPool {
     /// Takes up a lease that goes by its id, as [`GpuClaim::submit`](super::GpuClaim::submit) and [`GpuLease::into_id`] leave it: from now on its
-    /// devices are given back when what this gives is dropped. An error if it is over, or holds no device of this pool.
+    /// devices are given back when what this gives is dropped.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotHeld`] if it is over, with the reason; [`Error::UnknownLease`] if nothing is remembered of it, or it holds no device of this
+    /// pool.
     ///
     /// ```
     /// use ternlease::{GpuPool, Outcome, PoolOptions};

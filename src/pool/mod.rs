@@ -1,5 +1,6 @@
 //! [`GpuPool`]: devices, claimed in order.
 
+mod asking;
 mod claim;
 mod env;
 mod error;
@@ -8,15 +9,16 @@ mod filter;
 mod forecast;
 mod keeper;
 mod lease;
+mod naming;
 mod options;
 mod status;
 mod watcher;
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub use claim::{GpuClaim, GpuClaiming};
+pub use asking::GpuClaiming;
+pub use claim::GpuClaim;
 pub use env::Env;
 pub use error::PoolError;
 pub use evidence::Rules;
@@ -27,13 +29,19 @@ pub use status::{DeviceStatus, GpuLeaseEntry};
 
 use crate::inventory::{Absence, Found, GpuDevice, Why};
 use crate::manager::{LeaseManager, OpenError, Options};
-use crate::table::{Error, Health, LeaseId, MAX_NAME, ResourceId, Traits};
+use crate::table::{Error, Health, LeaseId, ResourceId, Traits};
 use keeper::Keeper;
+use naming::{distinct_keys, number_islands, slots_as_declared};
 use watcher::{Stop, Watched};
 
 /// Devices, claimed in order and given back by dropping the lease.
 ///
 /// A pool is a view on the table of a [`LeaseManager`]: each device is a resource there, each claim a lease. Clones are the same pool.
+///
+/// Devices are looked at by threads of the library, never while a claim is decided. One that fails is not handed out, and leases on it are
+/// revoked ([`Reason::DeviceFault`](crate::Reason::DeviceFault)). [`status`](Self::status) says how they are.
+///
+/// # Examples
 ///
 /// ```
 /// use ternlease::{GpuDevice, GpuPool, Vendor};
@@ -76,7 +84,7 @@ struct Inner {
 }
 
 impl GpuPool {
-    /// A pool of these devices, in this process. There may be none: then every claim is answered with `None`, at once.
+    /// A pool of these devices, in this process. There may be none: then every claim is answered with `None`, at once. Nobody watches them.
     pub fn new(devices: &[GpuDevice]) -> Self {
         let options = Options::real().resources_at_least(devices.len() as u32);
         let manager = LeaseManager::with(options);
@@ -90,11 +98,39 @@ impl GpuPool {
     ///
     /// `TERNLEASE_DEVICES` in the environment names other devices: `fake:8`, `file:/etc/gpus`, `none`; see
     /// [`PoolOptions::from_spec`].
+    ///
+    /// # Errors
+    ///
+    /// [`PoolError::Open`] if the home cannot be opened, [`PoolError::Declaration`] if `TERNLEASE_DEVICES` makes no sense, and
+    /// [`PoolError::NoAnswer`] if no device was found and a driver hangs or fails: there may be some. A machine without GPUs is no error.
+    ///
+    /// ```no_run
+    /// use ternlease::GpuPool;
+    ///
+    /// let pool = GpuPool::open("host:")?; // in order with all other processes of this machine
+    /// match pool.claim().wait()? {
+    ///     Some(lease) => println!("{}", lease.device().name),
+    ///     None => println!("no GPU: {:?}", pool.found().absences),
+    /// }
+    /// # Ok::<(), ternlease::PoolError>(())
+    /// ```
     pub fn open(url: &str) -> Result<Self, PoolError> {
         Self::open_with(url, PoolOptions::from_env()?)
     }
 
-    /// As [`Self::open`], made to measure.
+    /// As [`Self::open`], made to measure: other devices, several claims to a device, devices that are seen to be clean before use.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::open`].
+    ///
+    /// ```
+    /// use ternlease::{GpuPool, PoolOptions};
+    ///
+    /// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:4")?.slots(2))?;
+    /// assert_eq!(pool.capacity(), 4);
+    /// # Ok::<(), ternlease::PoolError>(())
+    /// ```
     pub fn open_with(url: &str, options: PoolOptions) -> Result<Self, PoolError> {
         let found = options.inventory.find();
         let table = Options::real().deadlocks(options.deadlocks);
@@ -102,13 +138,32 @@ impl GpuPool {
         Self::build(&LeaseManager::open_with(url, table)?, found, options)
     }
 
-    /// A pool of these devices on the table of a manager, so that deadlocks through devices and named resources together are seen.
+    /// A pool of these devices on the table of a manager, so that deadlocks through devices and named resources together are seen. Nobody watches
+    /// the devices.
+    ///
+    /// # Errors
+    ///
+    /// [`PoolError::Lease`] if the table has no room for them, or has one in use in another size.
+    ///
+    /// ```
+    /// use ternlease::{GpuDevice, GpuPool, LeaseManager, Vendor};
+    ///
+    /// let manager = LeaseManager::open("process:")?;
+    /// let pool = GpuPool::on(&manager, &[GpuDevice::new(Vendor::Nvidia, 0, "A100")])?;
+    /// let lease = pool.claim().holder("trainer").wait()?.expect("this pool has a device");
+    /// assert_eq!(manager.held_by("trainer"), [lease.id()]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn on(manager: &LeaseManager, devices: &[GpuDevice]) -> Result<Self, PoolError> {
         let found = Found { devices: devices.to_vec(), ..Found::default() };
         Self::build(manager, found, PoolOptions::default())
     }
 
     /// As [`Self::on`], with what an inventory finds. What is done about deadlocks is the manager's business, whatever the options say.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::on`]; [`PoolError::NoAnswer`] as in [`Self::open`].
     pub fn on_with(manager: &LeaseManager, options: PoolOptions) -> Result<Self, PoolError> {
         Self::build(manager, options.inventory.find(), options)
     }
@@ -190,7 +245,21 @@ impl GpuPool {
         GpuClaim::new(self)
     }
 
-    /// One device, if one is free now and nobody waits for it; `None` if not.
+    /// One device, if one is free now and nobody waits for it; `None` if not, or if the pool has none. To tell these apart, see
+    /// [`GpuClaim::try_now`].
+    ///
+    /// # Errors
+    ///
+    /// Only what has nothing to do with who has which: a full table, for example.
+    ///
+    /// ```
+    /// use ternlease::{GpuPool, PoolOptions};
+    ///
+    /// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:1")?)?;
+    /// let lease = pool.try_claim()?;
+    /// assert!(lease.is_some() && pool.try_claim()?.is_none());
+    /// # Ok::<(), ternlease::PoolError>(())
+    /// ```
     #[inline]
     pub fn try_claim(&self) -> Result<Option<GpuLease>, PoolError> {
         match self.claim().try_now() {
@@ -199,28 +268,43 @@ impl GpuPool {
         }
     }
 
-    /// How many devices there are.
+    /// How many devices there are, healthy or not, leased or not. 0 on a machine without GPUs.
     pub fn capacity(&self) -> usize {
         self.inner.devices.len()
     }
 
-    /// How many claims wait for devices of this pool.
+    /// How many claims wait for devices of this pool. Those of other processes count, where they share it.
     pub fn pending_claimers(&self) -> usize {
         self.inner.manager.waiting_for(|id| self.inner.place(id).is_some())
     }
 
-    /// The devices, in the order in which they were found.
+    /// The devices, in the order in which they were found, as they were then; [`status`](Self::status) says how they are now.
+    ///
+    /// ```
+    /// use ternlease::{GpuPool, PoolOptions};
+    ///
+    /// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:2")?)?;
+    /// let names: Vec<&str> = pool.devices().iter().map(|gpu| gpu.name.as_str()).collect();
+    /// assert_eq!(names, ["Fake GPU", "Fake GPU"]);
+    /// assert_eq!(pool.key(0), Some("0000:01:00.0")); // where it sits
+    /// # Ok::<(), ternlease::PoolError>(())
+    /// ```
     pub fn devices(&self) -> &[GpuDevice] {
         &self.inner.devices
     }
 
-    /// The name of a device in the table, by its place in [`Self::devices`].
+    /// The name of a device in the table, by its place in [`Self::devices`]: what to give to
+    /// [`LeaseManager::set_health`] or [`LeaseManager::leases_on`]. Usually [`GpuDevice::key`]; `None` if there is no such place.
     pub fn key(&self, place: usize) -> Option<&str> {
         self.inner.keys.get(place).map(String::as_str)
     }
 
     /// Renews a lease in time from now on, by a thread of the library's own, while it is held and the pool lives: for leases that go by their
     /// ids.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotHeld`] if it is over; [`Error::UnknownLease`]; [`Error::WrongClock`] on the table of a manager that counts ticks.
     ///
     /// ```
     /// use std::time::Duration;
@@ -243,12 +327,30 @@ impl GpuPool {
         self.inner.keeper.keep(manager, id, ttl)
     }
 
-    /// What the inventory said beside the devices: which are hidden from this process, why there are none.
+    /// What the inventory said beside the devices: which are hidden from this process, why there are none. Its own list of devices is empty:
+    /// [`devices`](Self::devices) has them.
+    ///
+    /// ```
+    /// use ternlease::{GpuPool, PoolOptions};
+    ///
+    /// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("none")?)?;
+    /// assert_eq!(pool.found().absences[0].to_string(), "declared: no device is declared");
+    /// # Ok::<(), ternlease::PoolError>(())
+    /// ```
     pub fn found(&self) -> &Found {
         &self.inner.found
     }
 
     /// The manager on whose table this is a view: events, reasons, deadlocks, leases by their ids.
+    ///
+    /// ```
+    /// use ternlease::{GpuPool, Health, PoolOptions};
+    ///
+    /// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:2")?)?;
+    /// pool.manager().set_health(pool.key(0).unwrap(), Health::Draining)?; // out of service
+    /// assert_eq!(pool.claim().wait()?.expect("one is left").gpu_index(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn manager(&self) -> &LeaseManager {
         &self.inner.manager
     }
@@ -295,57 +397,4 @@ fn check_that_somebody_answered(found: &Found) -> Result<(), PoolError> {
         Some(absence) if found.devices.is_empty() => Err(PoolError::NoAnswer(absence.clone())),
         _ => Ok(()),
     }
-}
-
-/// The names of devices in the table. Two that are called the same, which no inventory finds but anybody can write down, are told apart.
-/// One whose name the table would not take goes by its number.
-fn distinct_keys(devices: &[GpuDevice]) -> Vec<String> {
-    let mut taken = HashSet::with_capacity(devices.len());
-    let mut numbers: HashMap<String, u32> = HashMap::new();
-    let mut distinct = |device: &GpuDevice| {
-        let mut key = device.key();
-        if !(1..=LONGEST_KEY).contains(&key.len()) {
-            key = device.vendor_and_index();
-        }
-        let mut distinct = key.clone();
-        while !taken.insert(distinct.clone()) {
-            let number = numbers.entry(key.clone()).or_insert(1);
-            *number += 1;
-            distinct = format!("{key}#{number}");
-        }
-        distinct
-    };
-    devices.iter().map(&mut distinct).collect()
-}
-
-/// Who does not say into how many parts a device is divided, such as one who only looks, changes nothing about it.
-fn slots_as_declared(manager: &LeaseManager, key: &str) -> u32 {
-    manager.resource(key).filter(|info| info.declared).map_or(1, |info| info.slots)
-}
-
-/// With room for what tells it from others of the same name.
-const LONGEST_KEY: usize = MAX_NAME - "#4294967295".len();
-
-/// The islands of devices as the table numbers them: by the first of their devices, 0 for none. Those of different vendors differ.
-/// A process that sees only some of the devices goes by what others who share the table have said.
-fn number_islands(
-    manager: &LeaseManager,
-    devices: &[GpuDevice],
-    keys: &[String],
-    ids: &[ResourceId],
-) -> Vec<u32> {
-    let mut known = HashMap::new();
-    for ((device, key), id) in devices.iter().zip(keys).zip(ids) {
-        if let Some(island) = device.island {
-            let said = manager.resource(key).map_or(0, |info| info.traits.island);
-            let number = known.entry((device.vendor, island)).or_insert(id.0);
-            if said != 0 {
-                *number = said;
-            }
-        }
-    }
-    let number = |device: &GpuDevice| {
-        device.island.map_or(0, |island| known.get(&(device.vendor, island)).copied().unwrap_or(0))
-    };
-    devices.iter().map(number).collect()
 }

@@ -7,7 +7,7 @@ use super::evidence::Rules;
 use crate::inventory::{Declared, Host, Inventory};
 use crate::table::DeadlockPolicy;
 
-/// How a pool is made.
+/// How a pool is made: which devices, and how they are shared and watched.
 ///
 /// ```
 /// use ternlease::{GpuPool, PoolOptions, inventory::Declared};
@@ -42,7 +42,16 @@ impl Default for PoolOptions {
 }
 
 impl PoolOptions {
-    /// The devices that this inventory finds.
+    /// The devices that this inventory finds. Those of the machine are [`Host`]'s.
+    ///
+    /// ```
+    /// use ternlease::{GpuPool, PoolOptions, inventory::Declared};
+    ///
+    /// let devices = Declared::parse("device vendor=amd index=0 name=MI300X memory=196608\n")?;
+    /// let pool = GpuPool::open_with("process:", PoolOptions::of(devices))?;
+    /// assert_eq!(pool.devices()[0].memory, Some(196_608));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn of(inventory: impl Inventory + 'static) -> Self {
         PoolOptions {
             inventory: Box::new(inventory),
@@ -56,6 +65,19 @@ impl PoolOptions {
 
     /// The devices that this text names: `host` for those of this machine, or as
     /// [`Declared::from_spec`] reads it: `fake:8`, `file:/etc/gpus`, `none`.
+    ///
+    /// # Errors
+    ///
+    /// [`PoolError::Declaration`] if it names nothing, or the file cannot be read.
+    ///
+    /// ```
+    /// use ternlease::{GpuPool, PoolOptions};
+    ///
+    /// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:4")?)?;
+    /// assert_eq!(pool.capacity(), 4);
+    /// assert!(PoolOptions::from_spec("fake:many").is_err());
+    /// # Ok::<(), ternlease::PoolError>(())
+    /// ```
     pub fn from_spec(spec: &str) -> Result<Self, PoolError> {
         match spec {
             "host" => Ok(Self::of(Host::new())),
@@ -63,7 +85,12 @@ impl PoolOptions {
         }
     }
 
-    /// The devices that `TERNLEASE_DEVICES` names, as [`Self::from_spec`] reads it, else those of this machine.
+    /// The devices that `TERNLEASE_DEVICES` names, as [`Self::from_spec`] reads it, else those of this machine. What [`GpuPool::open`](super::GpuPool::open)
+    /// uses.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::from_spec`].
     pub fn from_env() -> Result<Self, PoolError> {
         // What is not text names nothing, which is said. It must not count as unset.
         let spec = std::env::var_os("TERNLEASE_DEVICES");
@@ -76,7 +103,8 @@ impl PoolOptions {
         PoolOptions { slots: Some(slots), ..self }
     }
 
-    /// What to do about deadlocks.
+    /// What to do about deadlocks: report them when asked, which is usual, or break them as they arise. Only a holder that claims more while it
+    /// holds some can be part of one.
     pub fn deadlocks(self, deadlocks: DeadlockPolicy) -> Self {
         PoolOptions { deadlocks, ..self }
     }
@@ -89,12 +117,23 @@ impl PoolOptions {
         PoolOptions { check_use, ..self }
     }
 
-    /// How often to look at devices when nothing happens. A second if not said, a millisecond at least.
+    /// How often to look at devices when nothing happens. A second if not said, a millisecond at least. Faults that a driver reports by itself
+    /// are seen at once.
     pub fn poll(self, poll: Duration) -> Self {
         PoolOptions { poll, ..self }
     }
 
-    /// What evidence means.
+    /// What evidence means: how much memory may be in use on a device that is clean, and how long to wait for one that is not, or that had a
+    /// fault.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ternlease::{PoolOptions, Rules};
+    ///
+    /// let rules = Rules { recovery: Duration::from_secs(300), ..Rules::default() };
+    /// let options = PoolOptions::from_spec("host")?.check_use(true).rules(rules);
+    /// # Ok::<(), ternlease::PoolError>(())
+    /// ```
     pub fn rules(self, rules: Rules) -> Self {
         PoolOptions { rules, ..self }
     }

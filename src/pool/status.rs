@@ -8,7 +8,7 @@ use crate::home::look;
 use crate::inventory::{GpuDevice, Process, Vendor};
 use crate::table::{Health, LeaseId, LeaseInfo, ResourceInfo};
 
-/// Who has a device.
+/// Who has a device, as [`GpuPool::snapshot_leases`] tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuLeaseEntry {
     /// Its number among the devices of its vendor.
@@ -25,7 +25,7 @@ pub struct GpuLeaseEntry {
     pub holders: Vec<String>,
 }
 
-/// How a device is, and who uses it.
+/// How a device is, and who uses it, as [`GpuPool::status`] tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceStatus {
     /// The device.
@@ -53,7 +53,17 @@ pub struct DeviceStatus {
 }
 
 impl GpuPool {
-    /// Who has which device, in the order of [`Self::devices`], all at one moment.
+    /// Who has which device, in the order of [`Self::devices`], all at one moment. Holders of other processes included, where they share the pool.
+    ///
+    /// ```
+    /// use ternlease::{GpuPool, PoolOptions};
+    ///
+    /// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:2")?)?;
+    /// let lease = pool.claim().holder("train-42").wait()?;
+    /// let leased: Vec<bool> = pool.snapshot_leases().iter().map(|gpu| gpu.leased).collect();
+    /// assert_eq!(leased, [true, false]);
+    /// # Ok::<(), ternlease::PoolError>(())
+    /// ```
     pub fn snapshot_leases(&self) -> Vec<GpuLeaseEntry> {
         let entry = |(device, (_, leases)): (&GpuDevice, (_, Vec<LeaseInfo>))| GpuLeaseEntry {
             gpu_index: device.index,
@@ -67,6 +77,17 @@ impl GpuPool {
     }
 
     /// How the devices are, in the order of [`Self::devices`]. What is seen of them is as old as the answer says: nobody is asked now.
+    ///
+    /// ```
+    /// use ternlease::{GpuDevice, GpuPool, Health, Vendor};
+    ///
+    /// let good = GpuDevice::new(Vendor::Nvidia, 0, "A100");
+    /// let trouble = Some("fan 2".to_owned());
+    /// let bad = GpuDevice { index: 1, health: Health::Failed, trouble, ..good.clone() };
+    /// let status = GpuPool::new(&[good, bad]).status();
+    /// assert_eq!(status[0].health, Health::Healthy);
+    /// assert_eq!(status[1].trouble.as_deref(), Some("fan 2"));
+    /// ```
     pub fn status(&self) -> Vec<DeviceStatus> {
         let devices = self.devices().iter().zip(self.in_the_table()).enumerate();
         devices

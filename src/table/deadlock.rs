@@ -9,6 +9,23 @@ use super::types::{Error, LeaseId, TicketId, Time};
 use super::{Reason, Table};
 
 /// A set of workers none of which can go on, because each waits for what others of them hold.
+///
+/// [`LeaseManager::find_deadlocks`](crate::LeaseManager::find_deadlocks) finds them.
+///
+/// ```
+/// use ternlease::{LeaseManager, Options};
+///
+/// let manager = LeaseManager::with(Options::ticks());
+/// manager.acquire("gpu0", "a", 99)?;
+/// let second = manager.acquire("gpu1", "b", 99)?;
+/// let _a = manager.claim("a").of(&["gpu1"]).enqueue()?;
+/// let _b = manager.claim("b").of(&["gpu0"]).enqueue()?;
+/// let deadlock = &manager.find_deadlocks()?[0];
+/// let step = deadlock.cycle.iter().find(|step| step.worker == "a").unwrap();
+/// assert_eq!(step.lease, second); // a waits for what b holds
+/// assert_eq!(deadlock.victim, second); // the youngest
+/// # Ok::<(), ternlease::Error>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deadlock {
     /// Everybody who is stuck because of the cycle, by name, sorted.

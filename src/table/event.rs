@@ -5,7 +5,7 @@ use super::memory::Memory;
 use super::types::{Health, LeaseId, TicketId, Time};
 use super::{Reason, Table};
 
-/// One change of the table.
+/// One change of the table, as [`LeaseManager::events`](crate::LeaseManager::events) tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     /// Grows by one with each event.

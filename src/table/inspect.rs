@@ -10,7 +10,7 @@ use super::ticket::effective_priority;
 use super::types::{Health, LeaseId, LeaseState, Take, TicketId, TicketState, Time, Traits};
 use super::{Reason, Table};
 
-/// Everything about one lease.
+/// Everything about one lease, as [`LeaseManager::lease`](crate::LeaseManager::lease) tells it. A copy, which does not change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseInfo {
     /// Its id, which is also its fencing token.
@@ -58,7 +58,7 @@ pub struct Taken {
     pub memory: u32,
 }
 
-/// Everything about one waiting claim.
+/// Everything about one waiting claim, as [`LeaseManager::tickets`](crate::LeaseManager::tickets) tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TicketInfo {
     /// Its id.
@@ -87,7 +87,7 @@ pub struct TicketInfo {
     pub owner: u16,
 }
 
-/// Everything about one resource.
+/// Everything about one resource, as [`LeaseManager::resource`](crate::LeaseManager::resource) tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceInfo {
     /// Its name.

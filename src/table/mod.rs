@@ -1,7 +1,7 @@
 //! The lease table: a pure state machine.
 //!
 //! `command + now -> answer + events`. It has no clock, no lock, no thread, no I/O, no randomness, and it allocates nothing
-//! once it is built (queries that return lists allocate those lists). `docs/rules.md` says what it decides.
+//! once it is built (queries that return lists allocate those lists). What it decides is said by [the rules](crate::guide::rules).
 //!
 //! A table works on memory that a *home* provides ([`Memory`]), changes it only through [`Memory::before_write`],
 //! and leaves it to the home to let only one command run at a time. Methods take `&self` because all cells are atomic;

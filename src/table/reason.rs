@@ -41,7 +41,16 @@ impl ReasonClass {
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident = $code:literal $text:literal,)*) => {
-        /// Why a lease ended or a claim was refused.
+        /// Why a lease ended or a claim was refused. The [class](Reason::class) tells the holder what to do next.
+        ///
+        /// ```
+        /// use ternlease::{Reason, ReasonClass};
+        ///
+        /// let reason = Reason::from_code(401).unwrap();
+        /// assert_eq!((reason, reason.name()), (Reason::DeviceFault, "DEVICE_FAULT"));
+        /// assert_eq!(reason.class(), ReasonClass::Resource); // go elsewhere
+        /// assert!(reason.is_revocation() && !Reason::TimedOut.is_revocation());
+        /// ```
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
         #[repr(u16)]
         #[non_exhaustive]

@@ -8,7 +8,7 @@ use super::types::{Error, FOREVER, LeaseId, MAX_NAME, Revoked, Time};
 use super::{Reason, Table};
 
 impl<M: Memory> Table<M> {
-    /// Takes a lease away. `by` may be empty. See "Revocation" in `docs/rules.md`.
+    /// Takes a lease away. `by` may be empty. See "Revocation" in [the rules](crate::guide::rules#leases).
     #[inline(always)]
     pub fn revoke(
         &self,

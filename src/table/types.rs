@@ -17,7 +17,7 @@ pub const MAX_NAME: usize = 255;
 /// How deep leases may hang below one another.
 pub const MAX_DEPTH: u32 = 16;
 
-/// What a lease is right now.
+/// What a lease is right now: +1, 0 or -1. An id that is not known has no state; the answer is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(i8)]
 pub enum LeaseState {
@@ -88,7 +88,19 @@ impl fmt::Display for TicketId {
     }
 }
 
-/// How much of each chosen resource a claim takes.
+/// How much of each chosen resource a claim takes. See [`ClaimBuilder::take`](crate::ClaimBuilder::take).
+///
+/// ```
+/// use ternlease::{Error, LeaseManager, Options, Take};
+///
+/// let manager = LeaseManager::with(Options::ticks());
+/// let reader = |name| manager.claim(name).of(&["file"]).take(Take::Shared).try_now();
+/// reader("ann")?;
+/// reader("bob")?;
+/// let writer = manager.claim("eve").of(&["file"]).take(Take::Exclusive).try_now();
+/// assert_eq!(writer, Err(Error::Busy)); // while anybody reads
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Take {
     /// The whole resource, alone.
@@ -237,7 +249,18 @@ pub enum Part {
     Changes,
 }
 
-/// Why a command was not carried out. Nothing has changed then.
+/// Why a command was not carried out. Nothing has changed then. As text each says what to do instead.
+///
+/// ```
+/// use ternlease::{LeaseManager, Options, Reason};
+///
+/// let manager = LeaseManager::with(Options::ticks());
+/// let lease = manager.acquire("gpu0", "trainer", 9)?;
+/// manager.revoke_with(lease, Reason::DeviceFault, "", 0)?;
+/// let error = manager.renew(lease).unwrap_err();
+/// assert_eq!(error.to_string(), "the lease was revoked (DEVICE_FAULT): claim something else");
+/// # Ok::<(), ternlease::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Error {

@@ -288,7 +288,13 @@ static void check_descriptor(void)
     close(fd);
     EXPECT(TERN_ERR_NOT_HELD, tern_lease_watch_fd, manager, lease, &fd);
     EXPECT(TERN_ERR_UNKNOWN_LEASE, tern_lease_watch_fd, manager, 1, &fd);
+    /* Who waits for what will never happen is told. */
+    lease = acquire(manager, "gpu0", "ann", TERN_FOREVER);
+    EXPECT(TERN_OK, tern_lease_watch_fd, manager, lease, &readable.fd);
+    CHECK(poll(&readable, 1, 0) == 0);
     tern_manager_close(manager);
+    CHECK(poll(&readable, 1, 60000) == 1);
+    close(readable.fd);
 }
 
 int main(void)

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <initializer_list>
+#include <string>
 
 #include <ternlease.hpp>
 
@@ -52,6 +53,21 @@ inline void pass(const tern::manager& manager, int ticks)
 {
     for (int i = 0; i < ticks; i += 1)
         manager.tick().value();
+}
+
+/// A machine of which nothing was measured, without a network: takes no time.
+inline tern::machine unmeasured()
+{
+    tern::machine_options how;
+    how.no_benchmarks = true;
+    how.no_network = true;
+    return tern::machine::read("/", how).value();
+}
+
+/// A pool of so many devices that do not exist.
+inline tern::pool fakes(int count)
+{
+    return tern::pool::open("process:", tern::pool_options::of("fake:" + std::to_string(count))).value();
 }
 
 } // namespace check

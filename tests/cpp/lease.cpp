@@ -4,6 +4,7 @@
 #include <chrono>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 using check::pass;
 using check::ticking;
@@ -195,6 +196,23 @@ static void refuses_what_makes_no_sense()
     CHECK(manager.active_count().value() == 0);
 }
 
+static void several_are_asked_and_renewed_in_one_call()
+{
+    const auto manager = ticking();
+    const auto held = manager.acquire("gpu0", "a", ticks{5}).value();
+    const auto revoked = manager.acquire("gpu1", "a", ticks{5}).value();
+    const auto expired = manager.acquire("gpu2", "a", ticks{1}).value();
+    manager.revoke(revoked.id()).value();
+    pass(manager, 1);
+    const std::vector<tern::lease_id> all = {held.id(), revoked.id(), expired.id(), tern::lease_id{777}, held.id()};
+    CHECK(manager.states(all).value() == (std::vector{lease_state::held, lease_state::revoked, lease_state::expired,
+                                                      lease_state::unknown, lease_state::held}));
+    CHECK(manager.renew_all(all).value() == 2 && held.info()->end == tern::moment(6));
+    CHECK(manager.states({})->empty() && manager.renew_all({}).value() == 0);
+    CHECK_STATUS(tern::manager().states(all), null);
+    CHECK_STATUS(tern::manager().renew_all(all), null);
+}
+
 int main()
 {
     return check::run({
@@ -208,5 +226,6 @@ int main()
         {"it tells everything about itself", tells_everything_about_itself},
         {"it is revoked with a reason", is_revoked_with_a_reason},
         {"what makes no sense is refused", refuses_what_makes_no_sense},
+        {"several are asked and renewed in one call", several_are_asked_and_renewed_in_one_call},
     });
 }

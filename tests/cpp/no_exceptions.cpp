@@ -9,7 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
 #include <string>
 
@@ -56,6 +58,22 @@ static void results_work_as_usual()
     CHECK(manager.find_deadlocks()->empty() && manager.leases()->size() == 1);
 }
 
+static void machines_and_guesses_work_as_usual()
+{
+    std::uint32_t told = 0;
+    tern::machine_options how;
+    how.no_network = true;
+    how.budget = std::chrono::milliseconds(1);
+    how.progress = [&told](const tern::progress& now) { told += now.done < now.of ? 1 : 0; };
+    const auto machine = tern::machine::read("/", how).value();
+    CHECK(told > 0 && machine.info()->cores_usable > 0);
+    const auto pool = check::fakes(2);
+    CHECK(machine.verdict(tern::cost::copy(1000))->answer == tern::answer::compute);
+    CHECK(machine.advise(tern::cost::copy(1000), pool.claim())->choice == tern::choice::cpu);
+    CHECK(pool.claim().expected_wait()->known == tern::expected_wait::none && pool.speed(0)->memory);
+    CHECK_STATUS(tern::machine::read("/nowhere/at/all", how), system);
+}
+
 static void a_value_that_is_not_there_aborts()
 {
     const auto words = last_words([] { static_cast<void>(tern::manager::open("moon:").value()); });
@@ -75,5 +93,6 @@ int main()
         {"a value that is not there aborts", a_value_that_is_not_there_aborts},
         {"so does a result without a value", so_does_one_of_nothing},
         {"results work as usual", results_work_as_usual},
+        {"machines and guesses work as usual", machines_and_guesses_work_as_usual},
     });
 }

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+using check::fakes;
 using check::pass;
 using check::ticking;
 using tern::pool;
@@ -25,8 +26,6 @@ struct can_claim<Pool, std::void_t<decltype(std::declval<Pool>().claim().try_now
 static_assert(can_claim<const pool&>::value && !can_claim<pool>::value);
 static_assert(!std::is_copy_constructible_v<tern::gpu_claim> && !std::is_copy_constructible_v<tern::gpu_lease>);
 static_assert(std::is_nothrow_move_constructible_v<tern::gpu_lease> && std::is_copy_constructible_v<pool>);
-
-static pool fakes(int count) { return pool::open("process:", pool_options::of("fake:" + std::to_string(count))).value(); }
 
 static std::string places(const tern::gpu_lease& lease)
 {
@@ -165,6 +164,32 @@ static void a_ticket_gives_devices()
     CHECK_STATUS(gpus.claim().ttl(60s).keep_alive().try_now(), busy);
 }
 
+static void times_of_a_pool_may_have_no_end()
+{
+    pool_options how = pool_options::of("fake:1");
+    how.poll = tern::forever;
+    how.recovery = 5s;
+    how.drain_limit = 1min;
+    CHECK(pool::open("process:", how).value().try_claim().has_value());
+    how.poll = std::chrono::hours(1 << 20);
+    CHECK_STATUS(pool::open("process:", how), time_too_large);
+}
+
+static void a_claim_can_be_made_again_and_again()
+{
+    const auto gpus = fakes(3);
+    auto claim = gpus.claim();
+    claim.of({"2", "0"}).ttl(60s);
+    const auto first = claim.try_now().value();
+    const auto second = claim.wait(5s).value();
+    CHECK(places(first) + places(second) == "2 0 ");
+    CHECK_STATUS(claim.try_now(), busy);
+    CHECK(claim.capi()->wait == 5000000 && claim.capi()->device_count == 2);
+    auto ticket = claim.enqueue().value();
+    CHECK(ticket.id() != tern::ticket_id::none);
+    CHECK(claim.from().capi() == gpus.capi());
+}
+
 static void children_see_their_devices_only()
 {
     const auto gpus = fakes(4);
@@ -202,6 +227,8 @@ int main()
         {"devices say what they are", devices_say_what_they_are},
         {"claims say what they want", claims_say_what_they_want},
         {"a ticket gives devices", a_ticket_gives_devices},
+        {"times of a pool may have no end", times_of_a_pool_may_have_no_end},
+        {"a claim can be made again and again", a_claim_can_be_made_again_and_again},
         {"children see their devices only", children_see_their_devices_only},
         {"a table lives as long as anybody has it", a_table_lives_as_long_as_anybody_has_it},
     });

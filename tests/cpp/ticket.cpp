@@ -190,6 +190,27 @@ static void an_empty_one_answers_null()
     CHECK_THROWS(ticket.wait().value(), null);
 }
 
+static void a_detached_one_stays_in_line()
+{
+    const auto manager = ticking();
+    auto holder = manager.acquire("gpu0", "a", tern::forever).value();
+    tern::ticket_id id{};
+    {
+        auto ticket = manager.claim("b").of("gpu0").enqueue().value();
+        id = ticket.detach();
+        CHECK(!ticket && ticket.detach() == tern::ticket_id::none);
+    }
+    CHECK(manager.pending_claimers().value() == 1);
+    holder.release().value();
+    tern::ticket again(manager, id);
+    CHECK(again.poll().value().state() == tern::lease_state::held);
+
+    // One that never stood in line has nothing to leave there.
+    auto granted = manager.claim("b").of("gpu1").enqueue().value();
+    CHECK(granted.detach() == tern::ticket_id::none && !granted);
+    CHECK(manager.leases_on("gpu1")->empty());
+}
+
 int main()
 {
     return check::run({
@@ -203,5 +224,6 @@ int main()
         {"it tells everything about itself", tells_everything_about_itself},
         {"it moves with its ownership", moves_with_its_ownership},
         {"an empty one answers null", an_empty_one_answers_null},
+        {"a detached one stays in line", a_detached_one_stays_in_line},
     });
 }

@@ -100,6 +100,21 @@ static void what_a_manager_returns_can_be_given_back()
     CHECK(span(tern::forever).micros() == std::chrono::microseconds::max());
 }
 
+static void predictions_are_nanoseconds()
+{
+    using tern::nanos;
+    CHECK(nanos().count() == 0 && nanos(5ms).count() == 5000000 && nanos(7ns).count() == 7 && nanos(-1s).count() == 0);
+    CHECK(nanos(std::chrono::duration<std::int64_t, std::pico>(1500)).count() == 2); // Rounded up.
+    CHECK(nanos(std::chrono::duration<double>(0.5)).count() == 500000000);
+    // What is too long to be said never ends; what can be said is exact.
+    CHECK(nanos(tern::forever).is_forever() && nanos(std::chrono::hours::max()).is_forever());
+    CHECK(nanos(std::chrono::duration<double>(1e30)).is_forever() && nanos(TERN_NEVER) == tern::forever);
+    CHECK(nanos(std::chrono::nanoseconds::max()).count() == INT64_MAX && nanos(TERN_NEVER - 1).count() == TERN_NEVER - 1);
+    CHECK(nanos(3us).duration() == 3us && nanos(TERN_NEVER - 1).duration() == std::chrono::nanoseconds::max());
+    CHECK(nanos(1us) < nanos(2us) && nanos(2us) <= nanos(2us) && nanos(3us) > nanos(2us) && nanos(3us) >= nanos(3us));
+    CHECK(nanos(1us) == nanos(1000ns) && nanos(1us) != nanos(1001ns) && nanos(1h) < nanos(tern::forever));
+}
+
 int main()
 {
     return check::run({
@@ -109,5 +124,6 @@ int main()
         {"a time by the wrong clock is refused", a_time_by_the_wrong_clock_is_refused},
         {"moments can be compared and subtracted", moments_can_be_compared_and_subtracted},
         {"what a manager returns can be given back", what_a_manager_returns_can_be_given_back},
+        {"predictions are nanoseconds", predictions_are_nanoseconds},
     });
 }

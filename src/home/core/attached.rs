@@ -103,7 +103,7 @@ impl<U: Undo> Core<U> {
             }
             drop(life);
         };
-        let keeper = thread::spawn("ternlease-keeper", keep)?;
+        let keeper = thread::spawn("tern-keeper", keep)?;
         self.state.lock().keeper = Some(keeper);
         begins.recv().unwrap_or_else(|_| Err(std::io::Error::from_raw_os_error(libc::EAGAIN)))
     }

@@ -27,7 +27,7 @@ impl<U: Undo> Core<U> {
                     home.abandon();
                 }
             };
-            thread::spawn("ternlease-keeper", keep).ok()
+            thread::spawn("tern-keeper", keep).ok()
         });
         self.keeper_refused.store(started.is_none(), Ordering::Release);
         let mut state = self.state.lock();

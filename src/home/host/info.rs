@@ -8,7 +8,7 @@ use super::{Host, lock, owner_of};
 use crate::home::arrays::{Arrays, Undo};
 use crate::table::{Table, Time};
 
-/// A shared file, and who uses it.
+/// A shared file, and who uses it, as [`LeaseManager::host`](crate::LeaseManager::host) tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostInfo {
     /// Where it is.

@@ -10,7 +10,23 @@ use crate::home::refused::Cause;
 use crate::table::{Error, LeaseId, Time};
 
 /// A lease that is held as long as any process has this descriptor open: this one, or those that have inherited it. Closing the descriptor, or dropping this, gives up
-/// this process's part in it.
+/// this process's part in it. [`LeaseManager::keep_for_children`](crate::LeaseManager::keep_for_children) gives it.
+///
+/// ```
+/// # let file = std::env::temp_dir().join(format!("ternlease-doc-tree-{}", std::process::id()));
+/// # let url = format!("host:{}", file.display());
+/// use ternlease::{LeaseManager, Span};
+///
+/// let manager = LeaseManager::open(&url)?;
+/// let lease = manager.acquire("gpu0", "launcher", Span::Forever)?;
+/// let kept = manager.keep_for_children(lease)?;
+/// let mut child = std::process::Command::new("true").spawn()?; // has the lease, too
+/// drop(kept); // from now on it is the child's alone
+/// child.wait()?;
+/// # drop(manager);
+/// # std::fs::remove_file(file)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Inherited {
     lease: LeaseId,

@@ -14,7 +14,7 @@ use crate::table::{Error, FOREVER, Take, TicketId};
 use rehearse::{Question, rehearse};
 use scene::Scene;
 
-/// How long a claim would wait, as far as that can be told.
+/// How long a claim would wait, as far as that can be told. See [`GpuClaim::expected_wait`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ExpectedWait {
     /// The pool has no devices: nobody waits there, and nobody gets one.
@@ -28,8 +28,14 @@ pub enum ExpectedWait {
 }
 
 impl GpuClaim<'_> {
-    /// How long the claim would wait now. Asks for nothing, and changes nothing. A claim that asks for more than exists is an error, as it would be if it were
-    /// made.
+    /// How long the claim would wait now. Asks for nothing, and changes nothing.
+    ///
+    /// Holders are taken to go on until their leases end or, if these have no end, as long as they, or others, held devices before. It is a
+    /// guess about people, and no promise.
+    ///
+    /// # Errors
+    ///
+    /// As the claim would be if it were made: [`PoolError::TooFew`], for example, if it asks for more than exists.
     ///
     /// ```
     /// use std::time::Duration;
@@ -78,6 +84,19 @@ impl GpuClaim<'_> {
 impl GpuPool {
     /// How much longer a claim that stands in line will wait; [`ExpectedWait::None`] if it does not (any more), and
     /// [`ExpectedWait::Unknown`] if it waits for nothing of this pool.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ternlease::{ExpectedWait, GpuPool, Outcome, PoolOptions};
+    ///
+    /// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:1")?)?;
+    /// let lease = pool.claim().ttl(Duration::from_secs(60)).wait()?;
+    /// let Some(Outcome::Waiting(ticket)) = pool.claim().submit()? else { panic!("it is taken") };
+    /// assert!(matches!(pool.expected_wait_of(ticket), ExpectedWait::About(t) if t.as_secs() > 50));
+    /// drop(lease);
+    /// assert_eq!(pool.expected_wait_of(ticket), ExpectedWait::None);
+    /// # Ok::<(), ternlease::PoolError>(())
+    /// ```
     pub fn expected_wait_of(&self, ticket: TicketId) -> ExpectedWait {
         let keys = &self.inner.keys;
         let waits = self.manager().ticket(ticket);

@@ -1,20 +1,12 @@
 // CUDA: which ordinals the devices of a lease have in this process.
-//
-// Not a part of ternlease.hpp: this needs CUDA's headers and is compiled against the CUDA of the program. The library
-// itself never touches CUDA.
-//
-//     auto gpu = pool.claim().vendor(tern::vendor::nvidia).wait().value();
-//     cudaSetDevice(tern::cuda::ordinal(gpu).value()); // only now a context is made
-#ifndef TERNLEASE_CUDA_HPP
-#define TERNLEASE_CUDA_HPP
+#ifndef TERNLEASE_CUDA_ORDINAL_HPP
+#define TERNLEASE_CUDA_ORDINAL_HPP
 
 #include <cstddef>
 #include <string_view>
 #include <vector>
 
-#if !defined(__CUDA_RUNTIME_API_H__)
 #include <cuda_runtime_api.h>
-#endif
 
 #include "../ternlease.h"
 #include "device.hpp"
@@ -23,13 +15,14 @@
 
 namespace tern {
 
-/// What ties leases to CUDA. No function here makes a context.
 namespace cuda {
 
 namespace detail {
 
+/// What CUDA said is told here, and is not to be found again by the next one who asks for CUDA's last error.
 inline error failure(tern::status status, const char* message, cudaError_t code)
 {
+    static_cast<void>(cudaGetLastError());
     error made(status, message);
     made.capi()->driver_code = static_cast<int>(code);
     return made;
@@ -73,8 +66,10 @@ inline result<int> ordinal(const device& of)
     int count = 0;
     const cudaError_t code = cudaGetDeviceCount(&count);
     for (int each = 0; code == cudaSuccess && each < count; each += 1) {
-        cudaDeviceProp about;
-        if (cudaGetDeviceProperties(&about, each) == cudaSuccess && detail::is_uuid(of.uuid, about.uuid.bytes))
+        cudaDeviceProp about{};
+        if (cudaGetDeviceProperties(&about, each) != cudaSuccess)
+            static_cast<void>(cudaGetLastError()); // One that does not answer is not it.
+        else if (detail::is_uuid(of.uuid, about.uuid.bytes))
             return each;
     }
     return detail::failure(status::unknown_resource, "CUDA sees no device with this UUID", code);

@@ -1,0 +1,3 @@
+module github.com/ternlease/ternlease/bindings/go
+
+go 1.22

@@ -1,0 +1,5 @@
+//go:build !race
+
+package ternlease_test
+
+const raceDetector = false

@@ -1,0 +1,6 @@
+//go:build race
+
+package ternlease_test
+
+// raceDetector uses memory of its own.
+const raceDetector = true

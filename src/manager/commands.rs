@@ -1,0 +1,339 @@
+//! What changes something: taking, renewing and giving back leases, and saying what there is.
+
+#[cfg(doc)]
+use crate::table::LeaseInfo;
+
+use super::{ClaimBuilder, LeaseManager, Span};
+use crate::home::run;
+use crate::table::{
+    Claim, Deadlock, Error, Health, LeaseId, Outcome, Reason, ResourceId, Revoked, Take, Time,
+};
+
+/// Leases, from the first claim to the last day; the resources they are on; and the clock.
+impl LeaseManager {
+    /// A lease on one slot of a resource, now or not at all. The resource comes into being with one slot if it has not been declared.
+    ///
+    /// The lease ends by itself when `ttl` is over and nobody has called [`renew`](Self::renew). To wait in line, or for more than
+    /// this, see [`claim`](Self::claim).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Busy`] if it is taken, or not healthy, or somebody waits for it; [`Error::ZeroTtl`]; [`Error::WrongClock`].
+    ///
+    /// ```
+    /// use ternlease::{Error, LeaseManager, Options};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// let lease = manager.acquire("gpu0", "trainer", 10)?;
+    /// assert_eq!(manager.acquire("gpu0", "notebook", 10), Err(Error::Busy));
+    /// manager.release(lease)?;
+    /// assert!(manager.acquire("gpu0", "notebook", 10)? > lease); // ids only grow: they are fencing tokens
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[inline]
+    pub fn acquire(
+        &self,
+        resource: &str,
+        holder: &str,
+        ttl: impl Into<Span>,
+    ) -> Result<LeaseId, Error> {
+        let ttl = self.home().clock().measure(ttl.into())?;
+        let take = if self.shared.open_house { Take::Shared } else { Take::ONE_SLOT };
+        let names = [resource];
+        let claim = Claim { ttl, take, ..Claim::one(holder, &names) };
+        match self.home().claim(claim)? {
+            Outcome::Granted(id) => Ok(id),
+            // A claim that does not wait is never put in line.
+            Outcome::Waiting(_) => Err(Error::Busy),
+        }
+    }
+
+    /// Begins a claim: several resources, waiting, priorities and all the rest. Nothing is asked for until the
+    /// [`ClaimBuilder`] is told how to.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ternlease::LeaseManager;
+    ///
+    /// let manager = LeaseManager::open("process:")?;
+    /// let two_of_three = manager
+    ///     .claim("trainer")
+    ///     .of(&["gpu0", "gpu1", "gpu2"])
+    ///     .count(2)
+    ///     .ttl(Duration::from_secs(60))
+    ///     .wait_for(Duration::from_secs(5))?;
+    /// assert_eq!(manager.held_by("trainer"), [two_of_three]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn claim<'a>(&'a self, holder: &'a str) -> ClaimBuilder<'a> {
+        ClaimBuilder::new(self, holder)
+    }
+
+    /// Makes a resource with so many slots and so much memory (MiB), or changes the size of one that is not in use. A declared resource
+    /// stays for ever; one that is only used is forgotten when nothing refers to it.
+    ///
+    /// The id is good for [`ClaimBuilder::of_declared`], which spares looking up the name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::InUse`] if it would change the size of a resource that is held or waited for; [`Error::ZeroAmount`] for neither slots nor memory.
+    ///
+    /// ```
+    /// use ternlease::{Error, LeaseManager, Options};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// manager.declare("licence", 2, 0)?;
+    /// manager.acquire("licence", "ann", 10)?;
+    /// manager.acquire("licence", "bob", 10)?;
+    /// assert_eq!(manager.acquire("licence", "eve", 10), Err(Error::Busy));
+    /// assert_eq!(manager.declare("licence", 3, 0), Err(Error::InUse));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn declare(&self, resource: &str, slots: u32, memory: u32) -> Result<ResourceId, Error> {
+        run!(self.home(), |table, now| table.declare(now, resource, slots, memory))
+    }
+
+    /// Says how a declared resource is, as an operator would. One that is not healthy gets no new leases; those on it stay until they end or
+    /// are revoked. What a pool sees of its devices counts beside it, and the worse of both is its health.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownResource`] if it is not declared: what is only used has no health of its own.
+    ///
+    /// ```
+    /// use ternlease::{Error, Health, LeaseManager, Options};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// manager.declare("gpu0", 1, 0)?;
+    /// manager.set_health("gpu0", Health::Draining)?; // maintenance
+    /// assert_eq!(manager.acquire("gpu0", "trainer", 10), Err(Error::Busy));
+    /// manager.set_health("gpu0", Health::Healthy)?;
+    /// manager.acquire("gpu0", "trainer", 10)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn set_health(&self, resource: &str, health: Health) -> Result<(), Error> {
+        run!(self.home(), |table, now| {
+            let id = table.resource_id(resource).ok_or(Error::UnknownResource)?;
+            table.set_health(now, id, health)
+        })
+    }
+
+    /// Moves the end of a lease to now + its ttl; the new end, in the manager's time.
+    /// Does not take the lock for a plain lease.
+    ///
+    /// Renew about three times in each ttl, so that one delay does no harm. The end never moves back. A lease that is being revoked is
+    /// renewed up to the end of its notice, and a child up to the end of its parent.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotHeld`] if it is over, with the reason: stop using what it was for. [`Error::UnknownLease`] if nothing is remembered of it.
+    ///
+    /// ```
+    /// use ternlease::{Error, LeaseManager, LeaseState, Options, Reason};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// let lease = manager.acquire("gpu0", "trainer", 3)?;
+    /// manager.tick();
+    /// assert_eq!(manager.renew(lease)?, 4); // now + 3
+    /// (0..3).for_each(|_| manager.tick());
+    /// let over = Error::NotHeld(LeaseState::Expired, Reason::TimedOut);
+    /// assert_eq!(manager.renew(lease), Err(over));
+    /// # Ok::<(), Error>(())
+    /// ```
+    #[inline]
+    pub fn renew(&self, id: LeaseId) -> Result<Time, Error> {
+        self.home().renew(id)
+    }
+
+    /// As [`Self::renew`], with another ttl from now on: the next [`renew`](Self::renew) goes by it, too. A shorter one does not end the
+    /// lease sooner than was said before.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::renew`]; [`Error::ZeroTtl`]; [`Error::WrongClock`].
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, Options};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// let lease = manager.acquire("gpu0", "trainer", 3)?;
+    /// assert_eq!(manager.renew_for(lease, 100)?, 100);
+    /// assert_eq!(manager.renew_for(lease, 3)?, 100);
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
+    pub fn renew_for(&self, id: LeaseId, ttl: impl Into<Span>) -> Result<Time, Error> {
+        let ttl = self.home().clock().measure(ttl.into())?;
+        run!(self.home(), |table, now| table.renew(now, id, Some(ttl)))
+    }
+
+    /// Gives a lease back. Whoever is first in line has what it frees before this returns. Leases that hang on it
+    /// ([`child_of`](ClaimBuilder::child_of)) end with it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotHeld`] if it was over before, with the reason; [`Error::UnknownLease`].
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, Options};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// let first = manager.acquire("gpu0", "ann", 10)?;
+    /// let ticket = manager.claim("bob").of(&["gpu0"]).enqueue()?;
+    /// manager.release(first)?;
+    /// assert_eq!(manager.held_by("bob"), [ticket.wait()?]); // it was bob's at once
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
+    #[inline]
+    pub fn release(&self, id: LeaseId) -> Result<(), Error> {
+        run!(self.home(), |table, now| table.release(now, id))
+    }
+
+    /// Takes a lease away at once, as an operator would ([`Reason::Operator`]). The holder is not asked; it learns of it when it looks, or by
+    /// [`watch`](Self::watch). A kinder way is [`revoke_with`](Self::revoke_with).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotHeld`] if it is over already; [`Error::UnknownLease`].
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, LeaseState, Options};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// let lease = manager.acquire("gpu0", "trainer", 10)?;
+    /// manager.revoke(lease)?;
+    /// assert_eq!(manager.state(lease), Some(LeaseState::Revoked));
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
+    #[inline]
+    pub fn revoke(&self, id: LeaseId) -> Result<Revoked, Error> {
+        run!(self.home(), |table, now| table.revoke(now, id, Reason::Operator, "", 0))
+    }
+
+    /// Takes a lease away for a reason, with a notice during which the holder can save its work.
+    ///
+    /// Until the notice ends the lease is held, and [`LeaseInfo::revoking`] is set. `by` says who wants it, for people; it may be empty. A second
+    /// revocation counts only if its notice ends earlier. A notice of zero revokes at once.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotARevocation`] if the reason is one by which leases end or claims are refused (600 and above);
+    /// [`Error::TimeTooLarge`] for a notice without end; [`Error::NotHeld`]; [`Error::UnknownLease`]; [`Error::WrongClock`].
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use ternlease::{LeaseManager, LeaseState, Reason, Revoked};
+    ///
+    /// let manager = LeaseManager::open("process:")?;
+    /// let lease = manager.acquire("gpu0", "trainer", Duration::from_secs(3600))?;
+    /// let told = manager.revoke_with(lease, Reason::NodeDrain, "ops", Duration::from_secs(120))?;
+    /// assert!(matches!(told, Revoked::Notified(_)));
+    ///
+    /// let info = manager.lease(lease).unwrap();
+    /// assert!(info.revoking);
+    /// assert_eq!(info.reason, Some(Reason::NodeDrain));
+    /// assert_eq!(manager.state(lease), Some(LeaseState::Held));
+    /// manager.release(lease)?; // the holder has saved its work
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn revoke_with(
+        &self,
+        id: LeaseId,
+        reason: Reason,
+        by: &str,
+        notice: impl Into<Span>,
+    ) -> Result<Revoked, Error> {
+        let notice = self.home().clock().measure(notice.into())?;
+        run!(self.home(), |table, now| table.revoke(now, id, reason, by, notice))
+    }
+
+    /// Counts one tick. With a real clock: only brings the table up to date.
+    ///
+    /// Whatever is due by then happens before this returns: leases run out, notices end, claims time out, and the line is served.
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, LeaseState, Options};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// let lease = manager.acquire("gpu0", "trainer", 2)?;
+    /// manager.tick();
+    /// assert_eq!(manager.state(lease), Some(LeaseState::Held));
+    /// manager.tick();
+    /// assert_eq!(manager.state(lease), Some(LeaseState::Expired));
+    /// assert_eq!(manager.tick_count(), 2);
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
+    #[inline]
+    pub fn tick(&self) {
+        self.home().tick();
+    }
+
+    /// The time by this manager's clock: ticks so far, or microseconds since the machine started. What
+    /// [`LeaseInfo::end`] and [`Event::at`](crate::Event::at) are to be compared with.
+    #[inline]
+    pub fn tick_count(&self) -> Time {
+        self.home().clock().now()
+    }
+
+    /// All deadlocks there are, each with a proof and a proposal whom to revoke. Exact: nobody is named who could still go on, and nobody
+    /// is missed. The page on [deadlocks](crate::guide::deadlocks) says why.
+    ///
+    /// Only a holder that has a lease and waits for more can be part of one; to have them broken as they arise, see
+    /// [`DeadlockPolicy::Break`](crate::DeadlockPolicy::Break).
+    ///
+    /// # Errors
+    ///
+    /// Only those of a table that processes share, see [above](Self#errors).
+    ///
+    /// ```
+    /// use ternlease::LeaseManager;
+    ///
+    /// let leases = LeaseManager::new();
+    /// // A holds "B" and, by its name, is taken to want "A"; and the other way round.
+    /// leases.acquire("B", "A", 10)?;
+    /// leases.acquire("A", "B", 10)?;
+    /// let deadlocks = leases.find_deadlocks()?;
+    /// assert_eq!(deadlocks.len(), 1);
+    /// assert_eq!(deadlocks[0].stuck, ["A", "B"]);
+    ///
+    /// leases.revoke(deadlocks[0].victim)?;
+    /// assert!(leases.find_deadlocks()?.is_empty());
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
+    pub fn find_deadlocks(&self) -> Result<Vec<Deadlock>, Error> {
+        run!(self.home(), |table, now| table.find_deadlocks(now))
+    }
+
+    /// Declares that a holder cannot go on without a resource, without claiming it: because it waits in a lock of its own, or for data. A
+    /// want stands in no line and is given nothing; it only counts when deadlocks are looked for.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::EmptyName`], [`Error::NameTooLong`] or [`Error::Full`]. The same want again is none.
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, Options};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// manager.acquire("buffer", "reader", 100)?;
+    /// manager.acquire("file", "writer", 100)?;
+    /// manager.want("reader", "file")?;
+    /// manager.want("writer", "buffer")?;
+    /// assert_eq!(manager.find_deadlocks()?[0].stuck, ["reader", "writer"]);
+    ///
+    /// manager.unwant("writer", "buffer")?;
+    /// assert!(manager.find_deadlocks()?.is_empty());
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
+    pub fn want(&self, holder: &str, resource: &str) -> Result<(), Error> {
+        run!(self.home(), |table, now| table.want(now, holder, resource))
+    }
+
+    /// Takes back what [`Self::want`] declared. A want ends in no other way: not even when the holder gets the resource.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownWant`] if the holder has declared no such want.
+    pub fn unwant(&self, holder: &str, resource: &str) -> Result<(), Error> {
+        run!(self.home(), |table, now| table.unwant(now, holder, resource))
+    }
+}

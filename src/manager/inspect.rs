@@ -1,0 +1,177 @@
+//! Looking at leases, claims and resources. Nothing here changes anything but what time has brought meanwhile.
+
+use super::LeaseManager;
+use crate::home::look;
+use crate::table::{LeaseId, LeaseInfo, LeaseState, Reason, ResourceInfo, TicketId, TicketInfo};
+
+/// What there is: leases, claims, resources, counters. Lists are of one instant each.
+impl LeaseManager {
+    /// The state of a lease; `None` if the id is not known (any more).
+    ///
+    /// Does not take the lock, and never says held once the end has passed. Ended leases are remembered until
+    /// [`Limits::history`](crate::Limits::history) newer ones have ended.
+    ///
+    /// ```
+    /// use ternlease::{LeaseId, LeaseManager, LeaseState, Options};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// let lease = manager.acquire("gpu0", "trainer", 10)?;
+    /// assert_eq!(manager.state(lease), Some(LeaseState::Held));
+    /// manager.release(lease)?;
+    /// assert_eq!(manager.state(lease), Some(LeaseState::Expired));
+    /// assert_eq!(manager.state(LeaseId(12345)), None);
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
+    #[inline]
+    pub fn state(&self, id: LeaseId) -> Option<LeaseState> {
+        self.home().state(id)
+    }
+
+    /// Everything about a lease that is held or remembered; `None` if it is neither.
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, Options, Reason};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// let lease = manager.acquire("gpu0", "trainer", 10)?;
+    /// manager.revoke_with(lease, Reason::NodeDrain, "ops", 3)?;
+    /// let info = manager.lease(lease).unwrap();
+    /// assert_eq!((info.holder.as_str(), info.takes[0].resource.as_str()), ("trainer", "gpu0"));
+    /// assert!(info.revoking, "it is held, but not for long");
+    /// assert_eq!((info.reason, info.revoker.as_deref()), (Some(Reason::NodeDrain), Some("ops")));
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
+    pub fn lease(&self, id: LeaseId) -> Option<LeaseInfo> {
+        look!(self.home(), |table| table.lease(id))
+    }
+
+    /// The leases a holder holds, oldest first. Empty for a holder that nobody knows.
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, Options};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// let first = manager.acquire("gpu0", "trainer", 10)?;
+    /// let second = manager.acquire("gpu1", "trainer", 10)?;
+    /// assert_eq!(manager.held_by("trainer"), [first, second]);
+    /// assert!(manager.held_by("nobody").is_empty());
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
+    pub fn held_by(&self, holder: &str) -> Vec<LeaseId> {
+        look!(self.home(), |table| table.held_by(holder))
+    }
+
+    /// The leases on a resource, oldest first: who has what a claim waits for. Empty if there is no such resource.
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, Options};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// let lease = manager.acquire("gpu0", "trainer", 10)?;
+    /// assert_eq!(manager.leases_on("gpu0"), [lease]);
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
+    pub fn leases_on(&self, resource: &str) -> Vec<LeaseId> {
+        look!(self.home(), |table| table.leases_on(resource))
+    }
+
+    /// All held leases, oldest first. A copy: it takes time and memory in proportion to what is held.
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, Options};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// manager.acquire("gpu0", "ann", 10)?;
+    /// manager.acquire("gpu1", "bob", 10)?;
+    /// let holders: Vec<String> = manager.leases().into_iter().map(|lease| lease.holder).collect();
+    /// assert_eq!(holders, ["ann", "bob"]);
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
+    pub fn leases(&self) -> Vec<LeaseInfo> {
+        look!(self.home(), |table| table.leases())
+    }
+
+    /// All waiting claims, in the order in which they would be served if everything became free.
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, Options};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// manager.acquire("gpu0", "ann", 10)?;
+    /// let _bob = manager.claim("bob").of(&["gpu0"]).enqueue()?;
+    /// let _eve = manager.claim("eve").of(&["gpu0"]).priority(5).enqueue()?;
+    /// let line: Vec<String> = manager.tickets().into_iter().map(|ticket| ticket.holder).collect();
+    /// assert_eq!(line, ["eve", "bob"]);
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
+    pub fn tickets(&self) -> Vec<TicketInfo> {
+        look!(self.home(), |table| table.tickets())
+    }
+
+    /// Everything about a ticket that waits; `None` once it is decided. [`ticket_state`](Self::ticket_state) says what became of it then.
+    pub fn ticket(&self, id: TicketId) -> Option<TicketInfo> {
+        look!(self.home(), |table| table.waiting_ticket(id))
+    }
+
+    /// What there is of a resource, and what is taken; `None` if it is neither declared nor in use.
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, Options};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// manager.declare("gpu0", 4, 24_576)?;
+    /// manager.acquire("gpu0", "trainer", 10)?;
+    /// let gpu = manager.resource("gpu0").unwrap();
+    /// assert_eq!((gpu.slots, gpu.used_slots), (4, 1));
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
+    pub fn resource(&self, name: &str) -> Option<ResourceInfo> {
+        look!(self.home(), |table| table.resource(name))
+    }
+
+    /// All resources that are declared or in use, by name. Those that are only remembered by ended leases are among them.
+    pub fn resources(&self) -> Vec<ResourceInfo> {
+        look!(self.home(), |table| table.resources())
+    }
+
+    /// How many leases are held. Does not take the lock, unless one has run out since the table was last used.
+    #[inline]
+    pub fn active_count(&self) -> usize {
+        self.home().held() as usize
+    }
+
+    /// How many claims wait. [`tickets`](Self::tickets) says who.
+    pub fn pending_claimers(&self) -> usize {
+        look!(self.home(), |table| table.waiting() as usize)
+    }
+
+    /// How many leases were revoked so far; each counts once. [`count`](Self::count) has the sum of each reason.
+    pub fn revocations(&self) -> u64 {
+        look!(self.home(), |table| table.revocations())
+    }
+
+    /// How many leases ended, or claims were refused, for this reason so far. The rate of one reason says more than the sum of all.
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, Options, Reason};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// let lease = manager.acquire("gpu0", "trainer", 10)?;
+    /// manager.revoke_with(lease, Reason::DeviceFault, "watchdog", 0)?;
+    /// assert_eq!((manager.count(Reason::DeviceFault), manager.revocations()), (1, 1));
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
+    pub fn count(&self, reason: Reason) -> u64 {
+        look!(self.home(), |table| table.count(reason))
+    }
+
+    /// Checks the table from end to end; what is wrong, in words. For tests, and for a table in a file that somebody may have damaged: it
+    /// takes time in proportion to the size of the table.
+    ///
+    /// # Errors
+    ///
+    /// The first thing that does not fit together.
+    pub fn verify(&self) -> Result<(), String> {
+        look!(self.home(), |table| table.verify())
+    }
+}
