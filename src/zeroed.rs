@@ -1,7 +1,6 @@
 //! Large arrays that cost nothing until they are used.
 //!
-//! Memory that the allocator hands out zeroed is not touched: the system provides its pages one by one as they
-//! are written. The only unsafe code that tables in ordinary memory need is here.
+//! Memory that comes zeroed from the system is not touched: it provides the pages one by one as they are written. The only unsafe code that tables in ordinary memory need is here.
 
 use std::alloc::Layout;
 use std::cell::Cell;
@@ -72,8 +71,59 @@ struct Block<T> {
     first: NonNull<T>,
     #[cfg_attr(not(loom), allow(dead_code))]
     len: usize,
+    memory: Zeros,
+}
+
+/// Zeroed memory.
+#[derive(Debug)]
+struct Zeros {
     start: NonNull<u8>,
     layout: Layout,
+}
+
+impl Zeros {
+    /// From this size on the system is asked and not the allocator: that keeps what is given back, and clears it by hand when it is asked for zeros.
+    #[cfg(target_os = "linux")]
+    const LARGE: usize = 64 << 10;
+
+    #[cfg(target_os = "linux")]
+    fn try_new(layout: Layout) -> Option<Self> {
+        if layout.size() < Self::LARGE {
+            return Self::from_allocator(layout);
+        }
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        // SAFETY: a new mapping, wherever there is room for it, touches nothing that is there.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), layout.size(), access, kind, -1, 0) };
+        match start {
+            libc::MAP_FAILED => None,
+            start => Some(Zeros { start: NonNull::new(start.cast())?, layout }),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn try_new(layout: Layout) -> Option<Self> {
+        Self::from_allocator(layout)
+    }
+
+    fn from_allocator(layout: Layout) -> Option<Self> {
+        // SAFETY: no layout that is asked for here has no size: there is always room for a line.
+        let start = unsafe { std::alloc::alloc_zeroed(layout) };
+        Some(Zeros { start: NonNull::new(start)?, layout })
+    }
+}
+
+impl Drop for Zeros {
+    fn drop(&mut self) {
+        #[cfg(target_os = "linux")]
+        if self.layout.size() >= Self::LARGE {
+            // SAFETY: mapped in `try_new` with this size. The values have nothing to drop: they are integers.
+            unsafe { libc::munmap(self.start.as_ptr().cast(), self.layout.size()) };
+            return;
+        }
+        // SAFETY: allocated in `from_allocator` with this layout. As above.
+        unsafe { std::alloc::dealloc(self.start.as_ptr(), self.layout) };
+    }
 }
 
 /// Only where sharing is allowed: a handle may be sent to another thread.
@@ -96,14 +146,11 @@ impl<T: Zeroed> ZeroedArray<T> {
         const { assert!(align_of::<T>() <= LINE && size_of::<T>() > 0) };
         let bytes = len.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_add(LINE));
         let layout = bytes.and_then(|bytes| Layout::from_size_align(bytes, 8).ok());
-        let layout = layout?;
-        // SAFETY: the layout's size is not zero, as it has room for a line.
-        let block = unsafe { std::alloc::alloc_zeroed(layout) };
-        let block = NonNull::new(block)?;
-        let skip = block.align_offset(LINE);
-        // SAFETY: `skip` is less than a line, which the block has more than `len` values need.
-        let first = unsafe { block.add(skip) }.cast::<T>();
-        let block = Some(Arc::new(Block { first, len, start: block, layout }));
+        let memory = Zeros::try_new(layout?)?;
+        let skip = memory.start.align_offset(LINE);
+        // SAFETY: `skip` is less than a line, which the memory has more than `len` values need.
+        let first = unsafe { memory.start.add(skip) }.cast::<T>();
+        let block = Some(Arc::new(Block { first, len, memory }));
         let array = ZeroedArray { first, len, block };
         #[cfg(loom)]
         for index in 0..len {
@@ -141,15 +188,13 @@ impl<T> Deref for ZeroedArray<T> {
     }
 }
 
+#[cfg(loom)]
 impl<T> Drop for Block<T> {
     fn drop(&mut self) {
-        #[cfg(loom)]
         for index in 0..self.len {
             // SAFETY: each value was written once in `new`.
             unsafe { self.first.add(index).drop_in_place() };
         }
-        // SAFETY: allocated in `new` with this layout. The values have nothing to drop: they are integers.
-        unsafe { std::alloc::dealloc(self.start.as_ptr(), self.layout) };
     }
 }
 
@@ -179,6 +224,14 @@ mod tests {
         let array: ZeroedArray<Lease> = ZeroedArray::try_new(16 << 20).unwrap();
         let grown = resident().saturating_sub(before);
         assert!(grown < 64 << 20, "{grown} bytes for an array of a gigabyte");
+        drop(array);
+        // Nor does one after another that was given back, whatever the allocator makes of that.
+        drop(ZeroedArray::<Lease>::try_new(384 << 10).unwrap());
+        drop(ZeroedArray::<Lease>::try_new(256 << 10).unwrap());
+        let before = resident();
+        let array: ZeroedArray<Lease> = ZeroedArray::try_new(256 << 10).unwrap();
+        let grown = resident().saturating_sub(before);
+        assert!(grown < 4 << 20, "{grown} bytes for an array of 16 MB that nobody has used");
         drop(array);
     }
 }
