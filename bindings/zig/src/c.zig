@@ -1,4 +1,4 @@
-//! The declarations of ternlease.h, one file per type. For what the layer on top does not do; there is nothing it does not.
+//! The declarations of ternlease.h by hand, one file per type.
 pub const claim = @import("c/claim.zig");
 pub const cost = @import("c/cost.zig");
 pub const deadlocks = @import("c/deadlocks.zig");
