@@ -65,5 +65,7 @@ pub fn parseSpan(word: []const u8) Nonsense!u64 {
 }
 
 fn parse(comptime Number: type, word: []const u8) Nonsense!Number {
+    // Zig reads 1_000 as a number; the drivers do not.
+    if (std.mem.indexOfScalar(u8, word, '_') != null) return error.Nonsense;
     return std.fmt.parseInt(Number, word, 10) catch error.Nonsense;
 }
