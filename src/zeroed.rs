@@ -71,7 +71,8 @@ struct Block<T> {
     first: NonNull<T>,
     #[cfg_attr(not(loom), allow(dead_code))]
     len: usize,
-    memory: Zeros,
+    /// Kept for its end.
+    _memory: Zeros,
 }
 
 /// Zeroed memory.
@@ -150,7 +151,7 @@ impl<T: Zeroed> ZeroedArray<T> {
         let skip = memory.start.align_offset(LINE);
         // SAFETY: `skip` is less than a line, which the memory has more than `len` values need.
         let first = unsafe { memory.start.add(skip) }.cast::<T>();
-        let block = Some(Arc::new(Block { first, len, memory }));
+        let block = Some(Arc::new(Block { first, len, _memory: memory }));
         let array = ZeroedArray { first, len, block };
         #[cfg(loom)]
         for index in 0..len {
