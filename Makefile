@@ -1,10 +1,11 @@
 # Thin: what is more than one command is in scripts/.
 
-.PHONY: help test setup bench budget fuzz torture header examples doc clean
+.PHONY: help test setup cluster bench budget fuzz torture header examples doc clean
 
 help:
 	@echo 'make test      every check there is; ends with "N passed, N failed"'
 	@echo 'make setup     installs what the checks need, or names what is missing'
+	@echo 'make cluster   checks the cluster home, with an etcd that is built for it'
 	@echo 'make bench     measures beside the peers; writes target/bench.json'
 	@echo 'make budget    counts instructions per call and compares with the record'
 	@echo 'make fuzz      random calls from C, for ten minutes (SECONDS_TO_FUZZ=n for another time)'
@@ -19,6 +20,10 @@ test:
 
 setup:
 	@scripts/setup
+
+cluster:
+	cargo clippy --all-targets --features cluster -- -D warnings
+	cargo test --features cluster --lib --test cluster_basics --test etcd_servers
 
 bench:
 	@python3 -c 'import filelock' 2>/dev/null || python3 -m pip install --quiet filelock || echo 'filelock (a Python package) is missing: its line will be, too'

@@ -75,7 +75,7 @@
 //! |---|---|---|
 //! | `process:` | the threads of one process; each `open` makes a table | works |
 //! | `host:`, `host:NAME`, `host:/PATH` | the processes of a machine | works on Linux |
-//! | `etcd:` | machines | planned; an [`OpenError`] until then |
+//! | `etcd:` | machines | in the making, with the feature `cluster`; an [`OpenError`] without |
 //!
 //! # Threads, processes, tasks
 //!

@@ -54,6 +54,9 @@ pub(crate) enum Clock {
     Ticks(AtomicU64),
     /// Microseconds since the machine started, sleep included.
     Real,
+    /// Microseconds that many machines count together: so many more than this one's own.
+    #[cfg(feature = "cluster")]
+    Shared(std::sync::atomic::AtomicI64),
 }
 
 impl Clock {
@@ -62,12 +65,26 @@ impl Clock {
         match self {
             Clock::Ticks(count) => count.load(Ordering::Acquire),
             Clock::Real => microseconds_since_boot(),
+            #[cfg(feature = "cluster")]
+            Clock::Shared(ahead) => {
+                microseconds_since_boot().saturating_add_signed(ahead.load(Ordering::Acquire))
+            }
+        }
+    }
+
+    /// Somebody has seen this time: it does not go back behind it. What others say is never later than it is: so whoever's clock is
+    /// ahead is followed, and nobody's runs faster than a clock does.
+    #[cfg(feature = "cluster")]
+    pub fn at_least(&self, time: Time) {
+        if let Clock::Shared(ahead) = self {
+            let needed = time as i64 - microseconds_since_boot() as i64;
+            ahead.fetch_max(needed, Ordering::AcqRel);
         }
     }
 
     #[inline(always)]
     pub fn is_real(&self) -> bool {
-        matches!(self, Clock::Real)
+        !matches!(self, Clock::Ticks(_))
     }
 
     /// The span in this clock's unit.
@@ -76,7 +93,7 @@ impl Clock {
         match (span, self) {
             (Span::Units(units), _) => Ok(units),
             (Span::Ticks(ticks), Clock::Ticks(_)) => Ok(ticks),
-            (Span::Real(duration), Clock::Real) => {
+            (Span::Real(duration), clock) if clock.is_real() => {
                 let micros = duration.as_nanos().div_ceil(1000);
                 Time::try_from(micros).map_err(|_| Error::TimeTooLarge)
             }

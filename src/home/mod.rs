@@ -2,6 +2,8 @@
 
 mod arrays;
 pub(crate) mod clock;
+#[cfg(feature = "cluster")]
+pub(crate) mod cluster;
 mod core;
 #[cfg(target_os = "linux")]
 pub(crate) mod host;
@@ -34,6 +36,8 @@ pub(crate) enum Home {
     Process(Arc<Core<NoUndo>>),
     #[cfg(target_os = "linux")]
     Host(Arc<Core<Journal>>),
+    #[cfg(feature = "cluster")]
+    Cluster(Arc<Core<cluster::Replica>>),
 }
 
 /// Works on the core of whichever kind.
@@ -43,6 +47,8 @@ macro_rules! on_core {
             $crate::home::Home::Process($core) => $work,
             #[cfg(target_os = "linux")]
             $crate::home::Home::Host($core) => $work,
+            #[cfg(feature = "cluster")]
+            $crate::home::Home::Cluster($core) => $work,
         }
     };
 }
@@ -131,11 +137,22 @@ impl Home {
         Core::open_host(place, settings).map(Home::Host)
     }
 
+    /// The table that etcd keeps, which is made with these settings if there is none.
+    #[cfg(feature = "cluster")]
+    pub fn open_cluster(
+        config: cluster::etcd::Config,
+        settings: Settings,
+    ) -> Result<Home, Refused> {
+        Core::open_cluster(config, settings).map(Home::Cluster)
+    }
+
     pub fn downgrade(&self) -> WeakHome {
         match self {
             Home::Process(core) => WeakHome::Process(Arc::downgrade(core)),
             #[cfg(target_os = "linux")]
             Home::Host(core) => WeakHome::Host(Arc::downgrade(core)),
+            #[cfg(feature = "cluster")]
+            Home::Cluster(core) => WeakHome::Cluster(Arc::downgrade(core)),
         }
     }
 }
@@ -146,6 +163,8 @@ pub(crate) enum WeakHome {
     Process(Weak<Core<NoUndo>>),
     #[cfg(target_os = "linux")]
     Host(Weak<Core<Journal>>),
+    #[cfg(feature = "cluster")]
+    Cluster(Weak<Core<cluster::Replica>>),
 }
 
 impl WeakHome {
@@ -154,6 +173,8 @@ impl WeakHome {
             WeakHome::Process(core) => core.upgrade().map(Home::Process),
             #[cfg(target_os = "linux")]
             WeakHome::Host(core) => core.upgrade().map(Home::Host),
+            #[cfg(feature = "cluster")]
+            WeakHome::Cluster(core) => core.upgrade().map(Home::Cluster),
         }
     }
 }

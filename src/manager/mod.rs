@@ -189,7 +189,23 @@ impl LeaseManager {
             }
             #[cfg(target_os = "linux")]
             Where::Host(rest) => Self::open_host(url, rest, options),
+            #[cfg(feature = "cluster")]
+            Where::Cluster => Self::open_cluster(url, options),
         }
+    }
+
+    #[cfg(feature = "cluster")]
+    fn open_cluster(url: &str, options: Options) -> Result<Self, OpenError> {
+        use crate::home::cluster::etcd::{Config, without_password};
+        let shown = without_password(url);
+        let fail = |why| OpenError::new(&shown, why);
+        if options.time != TimeKind::Real {
+            let problem = "machines share real time; ticks are counted by one process alone";
+            return Err(fail(Refused::words(problem)));
+        }
+        let config = Config::parse(url).map_err(|error| fail(Refused::words(error.0)))?;
+        let home = Home::open_cluster(config, options.settings(Options::SHARED_LIMITS));
+        Ok(Self::in_home(home.map_err(fail)?, options))
     }
 
     #[cfg(target_os = "linux")]

@@ -198,6 +198,8 @@ pub(super) enum Where<'a> {
     Process,
     #[cfg(target_os = "linux")]
     Host(&'a str),
+    #[cfg(feature = "cluster")]
+    Cluster,
     #[cfg(not(target_os = "linux"))]
     #[allow(dead_code)]
     Nowhere(&'a str),
@@ -210,6 +212,8 @@ pub(super) fn home_of(url: &str) -> Result<Where<'_>, OpenError> {
         Some(("process", _)) => fail("`process:` takes nothing after the colon"),
         #[cfg(target_os = "linux")]
         Some(("host", rest)) => Ok(Where::Host(rest)),
+        #[cfg(feature = "cluster")]
+        Some(("etcd", _)) => Ok(Where::Cluster),
         #[cfg(not(target_os = "linux"))]
         Some(("host", _)) => fail("`host:` needs Linux; use `process:`"),
         Some(_) => fail("this kind of home is not known; use `process:` or `host:`"),

@@ -106,7 +106,13 @@ impl<M: Memory> Table<M> {
     /// `None` if the system does not give the memory that the table needs beside.
     pub fn try_new(memory: M, settings: Settings) -> Option<Self> {
         let table = Self::try_attach(memory, settings)?;
-        let header = table.header();
+        table.prepare(settings);
+        Some(table)
+    }
+
+    /// Makes zeroed memory an empty table; what is one already stays as it is.
+    pub(crate) fn prepare(&self, settings: Settings) {
+        let header = self.header();
         if header.sequence.get() == 0 {
             let mut flags = 0;
             if settings.implied_wants {
@@ -115,11 +121,10 @@ impl<M: Memory> Table<M> {
             if settings.deadlocks == DeadlockPolicy::Break {
                 flags |= setting::BREAK_DEADLOCKS;
             }
-            table.set(&header.settings, flags);
-            table.set(&header.next_due, FOREVER);
-            table.set(&header.sequence, settings.first_sequence.max(1));
+            self.set(&header.settings, flags);
+            self.set(&header.next_due, FOREVER);
+            self.set(&header.sequence, settings.first_sequence.max(1));
         }
-        Some(table)
     }
 
     /// Works on memory that a table of the same limits has left, and changes nothing in it.

@@ -59,6 +59,13 @@ impl<U: Undo> Core<U> {
         if let Some(host) = self.host() {
             return self.lock_shared(host, super::shared::STUCK);
         }
+        #[cfg(feature = "cluster")]
+        if let Some(part) = self.part() {
+            return match part.is_forked() {
+                true => self.lock_forked(),
+                false => Guard::new(self.on_the_ground(part)),
+            };
+        }
         Guard::new(self.state.lock())
     }
 }

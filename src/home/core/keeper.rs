@@ -89,5 +89,9 @@ impl<U: Undo> Core<U> {
         if let Some(host) = self.host() {
             self.leave_shared(host);
         }
+        #[cfg(feature = "cluster")]
+        if let Some(part) = self.part() {
+            self.leave_cluster(part);
+        }
     }
 }

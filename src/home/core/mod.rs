@@ -8,8 +8,13 @@
 
 #[cfg(target_os = "linux")]
 mod attached;
+#[cfg(feature = "cluster")]
+mod clustered;
 mod guard;
+#[cfg(feature = "cluster")]
+mod joined;
 mod keeper;
+mod quick;
 #[cfg(target_os = "linux")]
 mod shared;
 mod telling;
@@ -25,13 +30,12 @@ use parking_lot::Mutex;
 
 use super::arrays::{Arrays, NoUndo, Undo, try_new_table};
 use super::clock::Clock;
+#[cfg(feature = "cluster")]
+use super::cluster::{Group, Part};
 #[cfg(target_os = "linux")]
 use super::host::Host;
 use super::wake::{Listeners, Wakers, Woken};
-use crate::table::{
-    self, Claim, Error, FOREVER, LeaseId, LeaseState, Outcome, Settings, Table, TicketId,
-    TicketState, Time, first_sequence,
-};
+use crate::table::{Claim, Error, FOREVER, Outcome, Settings, Table, Time, first_sequence};
 use guard::Guard;
 
 /// A table with its lock, its clock and its waiters.
@@ -47,6 +51,9 @@ pub(crate) struct Core<U: Undo> {
     /// The file in which the table lies, if others share it.
     #[cfg(target_os = "linux")]
     host: Option<Host>,
+    /// This process's part in a table that many machines share.
+    #[cfg(feature = "cluster")]
+    part: Option<Part>,
 }
 
 #[derive(Debug)]
@@ -64,6 +71,9 @@ struct State<U: Undo> {
     #[cfg(target_os = "linux")]
     spoiled: bool,
     closing: bool,
+    /// What the other machines do not know yet.
+    #[cfg(feature = "cluster")]
+    group: Option<Group>,
 }
 
 impl<U: Undo> State<U> {
@@ -140,6 +150,8 @@ impl<U: Undo> Core<U> {
             #[cfg(target_os = "linux")]
             spoiled: false,
             closing: false,
+            #[cfg(feature = "cluster")]
+            group: None,
         };
         Core {
             me: me.clone(),
@@ -150,7 +162,16 @@ impl<U: Undo> Core<U> {
             abandoned: AtomicBool::new(false),
             #[cfg(target_os = "linux")]
             host: None,
+            #[cfg(feature = "cluster")]
+            part: None,
         }
+    }
+
+    /// This process's part in a table that many machines share.
+    #[cfg(feature = "cluster")]
+    #[inline(always)]
+    fn part(&self) -> Option<&Part> {
+        if U::SHARED { self.part.as_ref() } else { None }
     }
 
     pub fn clock(&self) -> &Clock {
@@ -177,12 +198,20 @@ impl<U: Undo> Core<U> {
         if let Some(host) = self.host() {
             return host.owner();
         }
+        #[cfg(feature = "cluster")]
+        if let Some(part) = self.part() {
+            return part.owner();
+        }
         0
     }
 
     /// Runs one command on the table, and wakes whoever that served.
     #[inline(always)]
-    pub fn run<T>(&self, command: impl FnOnce(&Table<Arrays<U>>, Time) -> T) -> T {
+    pub fn run<T>(&self, mut command: impl FnMut(&Table<Arrays<U>>, Time) -> T) -> T {
+        #[cfg(feature = "cluster")]
+        if let Some(part) = self.part() {
+            return self.run_clustered(part, &[], command);
+        }
         let state = self.lock();
         let now = self.time_for(&state);
         let answer = command(&state.table, now);
@@ -199,6 +228,10 @@ impl<U: Undo> Core<U> {
         if let Some(host) = self.host() {
             return self.claim_shared(host, claim);
         }
+        #[cfg(feature = "cluster")]
+        if let Some(part) = self.part() {
+            return self.claim_clustered(part, claim);
+        }
         self.run(|table, now| table.claim(now, &claim))
     }
 
@@ -208,11 +241,20 @@ impl<U: Undo> Core<U> {
         if let Some(host) = self.host() {
             self.reap(host);
         }
-        self.run(|table, now| {
-            // Fails only for a time beyond all times, and then looking is still right.
-            let _ = table.advance(now);
-            query(table)
-        })
+        #[cfg(feature = "cluster")]
+        if let Some(part) = self.part() {
+            self.bring_up_to_date(part);
+            return query(&self.lock().table);
+        }
+        let state = self.lock();
+        let now = self.time_for(&state);
+        // Fails only for a time beyond all times, and then looking is still right.
+        let _ = state.table.advance(now);
+        let answer = query(&state.table);
+        if state.must_hand_over() {
+            self.hand_over(state);
+        }
+        answer
     }
 
     /// The time of a command. Another thread may have read the clock later and run its command earlier.
@@ -249,6 +291,11 @@ impl<U: Undo> Core<U> {
         if let Some(host) = self.host() {
             return shared::hand_over(host, guard);
         }
+        #[cfg(feature = "cluster")]
+        if let Some(part) = self.part() {
+            drop(guard);
+            return part.wake_keeper();
+        }
         let mut woken = Woken::default();
         let state = &mut *guard;
         let State { table, wakers, listeners, .. } = state;
@@ -282,6 +329,10 @@ impl<U: Undo> Core<U> {
         #[cfg(target_os = "linux")]
         if let Some(host) = self.host() {
             return host.is_forked();
+        }
+        #[cfg(feature = "cluster")]
+        if let Some(part) = self.part() {
+            return part.is_forked();
         }
         false
     }
@@ -328,87 +379,5 @@ impl<U: Undo> Core<U> {
         }
         let soon = Instant::now() + LOOK;
         Some(until.map_or(soon, |until| until.min(soon)))
-    }
-
-    /// The state of a lease, without the lock.
-    #[inline(always)]
-    pub fn state(&self, id: LeaseId) -> Option<LeaseState> {
-        self.state_by(id, || self.clock.now())
-    }
-
-    /// The state of a lease at a time that was asked for before.
-    #[inline(always)]
-    pub fn state_at(&self, id: LeaseId, now: Time) -> Option<LeaseState> {
-        self.state_by(id, || now)
-    }
-
-    #[inline(always)]
-    fn state_by(&self, id: LeaseId, clock: impl FnOnce() -> Time) -> Option<LeaseState> {
-        let read = || table::lease_state(&self.memory, id, clock);
-        #[cfg(target_os = "linux")]
-        if let Some(host) = self.host() {
-            return self.shared_state(host, id, read);
-        }
-        read()
-    }
-
-    /// What became of a ticket, without the lock.
-    pub fn ticket(&self, id: TicketId) -> Option<TicketState> {
-        let read = || table::ticket_state(&self.memory, id);
-        #[cfg(target_os = "linux")]
-        if let Some(host) = self.host() {
-            return host.settled(read).unwrap_or_else(|_| self.peek(|table| table.ticket(id)));
-        }
-        read()
-    }
-
-    /// Whoever waited for the ticket knows what became of it; false if it was withdrawn before that.
-    pub fn collect(&self, id: TicketId) -> bool {
-        self.lock().table.collect(id)
-    }
-
-    /// Renews a lease, without the lock where no rule but the simplest applies.
-    #[inline(always)]
-    pub fn renew(&self, id: LeaseId) -> Result<Time, Error> {
-        self.renew_at(id, self.clock.now())
-    }
-
-    /// As [`Self::renew`], at a time that was asked for before.
-    #[inline(always)]
-    pub fn renew_at(&self, id: LeaseId, now: Time) -> Result<Time, Error> {
-        #[cfg(target_os = "linux")]
-        if let Some(host) = self.host() {
-            return self.renew_shared(host, id, now);
-        }
-        match table::renew_quickly(&self.memory, id, now) {
-            Some(end) => Ok(end),
-            None => self.run(|table, now| table.renew(now, id, None)),
-        }
-    }
-
-    /// How many leases are held, without the lock unless one has run out since the table was last used.
-    #[inline(always)]
-    pub fn held(&self) -> u32 {
-        #[cfg(target_os = "linux")]
-        if U::SHARED {
-            return self.look(|table| table.held());
-        }
-        let (held, next_due) = table::held_and_due(&self.memory);
-        if next_due == FOREVER || self.clock.now() < next_due {
-            return held;
-        }
-        self.look(|table| table.held())
-    }
-
-    /// Counts one tick, or, with a real clock, only brings the table up to date.
-    #[inline(always)]
-    pub fn tick(&self) {
-        let now = match &self.clock {
-            Clock::Ticks(count) => count.fetch_add(1, Ordering::AcqRel) + 1,
-            Clock::Real => self.clock.now(),
-        };
-        if now >= table::held_and_due(&self.memory).1 {
-            self.look(|_| ());
-        }
     }
 }

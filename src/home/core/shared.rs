@@ -54,7 +54,7 @@ impl<U: Undo> Core<U> {
     /// A forked child: nothing is its own, and any lock may be taken for ever.
     #[cold]
     #[allow(unsafe_code)]
-    fn lock_forked(&self) -> Guard<'_, U> {
+    pub(super) fn lock_forked(&self) -> Guard<'_, U> {
         // SAFETY: no thread but this one came into the child, and the guard does not free the lock.
         let mut guard = Guard::new(unsafe { self.state.make_guard_unchecked() });
         guard.forked = true;

@@ -1,0 +1,31 @@
+//! A client of etcd: what the cluster home needs of it, and no more. It lives on a thread of its own; callers are ordinary threads.
+// Until the cluster home uses it, nothing but its tests does.
+#![allow(dead_code, unused_imports)]
+
+mod badge;
+mod config;
+mod engine;
+mod error;
+mod link;
+mod links;
+mod messages;
+mod of_this_process;
+mod random;
+mod range;
+mod session;
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
+mod tls;
+mod txn;
+mod version;
+mod watch;
+mod wire;
+
+pub(crate) use config::{Config, ConfigError, without_password};
+pub(crate) use engine::Engine;
+pub(crate) use error::EngineError;
+pub(crate) use messages::KeyValue;
+pub(crate) use range::Snapshot;
+pub(crate) use session::{Session, SessionNews};
+pub(crate) use txn::{Compare, Is, Keys, Op, OpAnswer, Txn, TxnAnswer, What};
+pub(crate) use watch::{Change, Watch, WatchNews};

@@ -1,0 +1,143 @@
+//! What this process has done and the others do not know yet.
+//!
+//! Commands run on the copy one after the other, while at most one transaction is under way. Those that come meanwhile form the next: so many
+//! threads of a process cost one round trip. If others were faster, everything that is not known to count is undone, the latest first, and
+//! each thread runs its command again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use super::kv::{Range, Revision};
+use super::replica::{Replica, Written};
+use super::store::{Delta, Store};
+
+/// What became of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Pending,
+    /// It counts.
+    Done,
+    /// It was undone, as others were faster: run the command again.
+    Undone,
+    /// It was undone, as the engine did not get it.
+    Failed,
+}
+
+/// Commands that count together or not at all.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    written: Vec<Written>,
+    /// Tickets that it decided, by their places.
+    decided: Vec<usize>,
+    /// Keys that must be as they were.
+    unchanged: Vec<(String, Revision)>,
+    outcome: Arc<AtomicU8>,
+}
+
+impl Batch {
+    fn end(&self, outcome: Outcome) {
+        self.outcome.store(outcome as u8, Ordering::Release);
+    }
+}
+
+/// Where a thread learns what became of its command.
+#[derive(Debug)]
+pub(crate) struct Receipt(Arc<AtomicU8>);
+
+impl Receipt {
+    pub fn outcome(&self) -> Outcome {
+        match self.0.load(Ordering::Acquire) {
+            0 => Outcome::Pending,
+            1 => Outcome::Done,
+            2 => Outcome::Undone,
+            _ => Outcome::Failed,
+        }
+    }
+}
+
+/// A transaction that is to be made.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    pub store: Store,
+    pub delta: Delta,
+    pub unchanged: Vec<(String, Revision)>,
+}
+
+/// How far this process has come. Guarded by the lock of its table.
+#[derive(Debug)]
+pub(crate) struct Group {
+    replica: Replica,
+    /// Not here while a transaction is under way.
+    store: Option<Store>,
+    flying: Option<Batch>,
+    open: Batch,
+}
+
+impl Group {
+    pub fn new(replica: Replica, store: Store) -> Self {
+        Group { replica, store: Some(store), flying: None, open: Batch::default() }
+    }
+
+    /// A command has written this, and decided these tickets.
+    pub fn add(
+        &mut self,
+        written: Vec<Written>,
+        decided: Vec<usize>,
+        unchanged: Vec<(String, Revision)>,
+    ) -> Receipt {
+        self.open.written.extend(written);
+        self.open.decided.extend(decided);
+        self.open.unchanged.extend(unchanged);
+        Receipt(self.open.outcome.clone())
+    }
+
+    /// Is everything that was done known to all?
+    pub fn is_settled(&self) -> bool {
+        self.flying.is_none() && self.open.written.is_empty()
+    }
+
+    /// Takes off with what was done so far; `None` if there is nothing, or something is under way.
+    pub fn take_off(&mut self, author: impl FnOnce() -> u128) -> Option<Flight> {
+        if self.flying.is_some() || self.open.written.is_empty() {
+            return None;
+        }
+        let store = self.store.take()?;
+        let mut batch = std::mem::take(&mut self.open);
+        let changes = self.replica.changes(&batch.written);
+        let unchanged = std::mem::take(&mut batch.unchanged);
+        self.flying = Some(batch);
+        Some(Flight { store, delta: Delta { author: author(), changes }, unchanged })
+    }
+
+    /// What was under way counts: the tickets that it decided.
+    pub fn land(&mut self, store: Store) -> Vec<usize> {
+        self.store = Some(store);
+        self.flying.take().map_or_else(Vec::new, |batch| {
+            batch.end(Outcome::Done);
+            batch.decided
+        })
+    }
+
+    /// What is not known to count is undone.
+    pub fn turn_back(&mut self, outcome: Outcome) {
+        let open = std::mem::take(&mut self.open);
+        for batch in [Some(open), self.flying.take()].into_iter().flatten() {
+            self.replica.undo(&batch.written);
+            batch.end(outcome);
+        }
+    }
+
+    pub fn come_back(&mut self, store: Store) {
+        self.store = Some(store);
+    }
+
+    /// What to read to learn what others have done.
+    pub fn news(&mut self) -> Option<Vec<Range>> {
+        self.store.as_ref().map(Store::news)
+    }
+
+    /// How far the copy has come, unless a transaction is under way.
+    pub fn store(&mut self) -> Option<&mut Store> {
+        self.store.as_mut()
+    }
+}

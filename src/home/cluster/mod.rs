@@ -1,0 +1,25 @@
+//! The cluster home: a table that many machines share, kept by an engine that they all can reach.
+//!
+//! Each process has a copy (`replica`). A command runs on it, and what it changed is told to the others as one transaction (`diff`, `store`) that
+//! counts only if nobody was faster; otherwise it is undone, and run again on what the others made of the table (`group`). The rules are the
+//! table's, as everywhere. `part` is what one process has of it all, `session` how the others know that it lives.
+
+mod diff;
+pub(crate) mod etcd;
+mod group;
+mod keys;
+mod kv;
+#[cfg(test)]
+mod model;
+mod on_etcd;
+mod part;
+mod replica;
+mod store;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use group::{Flight, Group, Outcome, Receipt};
+pub(crate) use kv::Revision;
+pub(crate) use part::Part;
+pub(crate) use replica::{Replica, Written};
+pub(crate) use store::{Failure, Made, Store};

@@ -1,0 +1,285 @@
+//! The table in the engine: a whole copy, the changes since, and the number of the last.
+//!
+//! A change is one transaction: it counts if nobody else has made one since this process last looked. If somebody has, the answer brings what
+//! they did. Now and then somebody writes a whole copy, and the changes up to there are removed; that is in nobody's way, as copies and changes
+//! are never rewritten.
+
+use super::diff::{self, Change};
+use super::keys::Keys;
+use super::kv::{Answer, Entry, Kv, Op, Range, Revision, Trouble, Txn};
+use super::replica::Replica;
+
+/// A change as it is kept: who made it and when, and what it came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Delta {
+    /// No other change has the same: so whoever had no answer can find out whether its change was made.
+    pub author: u128,
+    pub changes: Vec<Change>,
+}
+
+impl Delta {
+    fn encode(&self) -> Vec<u8> {
+        let mut bytes = self.author.to_le_bytes().to_vec();
+        bytes.extend(diff::encode(&self.changes));
+        bytes
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Delta> {
+        let (author, changes) = bytes.split_first_chunk()?;
+        Some(Delta { author: u128::from_le_bytes(*author), changes: diff::decode(changes)? })
+    }
+}
+
+/// What became of an attempt to make a change.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Made {
+    Done,
+    /// Others were faster, or may have been: undo it, then [`Store::follow`] them.
+    Overtaken(Vec<Entry>),
+}
+
+/// Why the copy cannot go on.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// Nothing was done.
+    Engine(Trouble),
+    /// It may have been done, or be done yet: [`Store::find_out`] until there is an answer.
+    InDoubt(Trouble),
+    /// What is in the engine makes no sense.
+    Corrupt,
+}
+
+impl From<Trouble> for Failure {
+    fn from(trouble: Trouble) -> Self {
+        Failure::Engine(trouble)
+    }
+}
+
+/// How far this process's copy has come.
+#[derive(Debug)]
+pub(crate) struct Store {
+    keys: Keys,
+    replica: Replica,
+    /// The last change that the copy has, and the revision of `head` with which it was made.
+    number: u64,
+    head: Revision,
+    /// Up to which change there is a whole copy in the engine.
+    base: u64,
+    base_revision: Revision,
+}
+
+/// After so many changes a whole copy is due.
+const CHANGES: u64 = 256;
+
+/// A whole copy comes in pieces of this size: half of what the engine takes at once.
+const PIECE: usize = 512 << 10;
+
+impl Store {
+    pub fn new(name: &str, replica: Replica) -> Self {
+        let keys = Keys::new(name);
+        Store { keys, replica, number: 0, head: 0, base: 0, base_revision: 0 }
+    }
+
+    /// Reads everything. False if there is nothing yet.
+    pub fn load(&mut self, kv: &dyn Kv) -> Result<bool, Failure> {
+        let (entries, _) = kv.read(&self.keys.all())?;
+        self.take_in(&entries).ok_or(Failure::Corrupt)
+    }
+
+    fn take_in(&mut self, entries: &[Entry]) -> Option<bool> {
+        let find = |key: String| entries.iter().find(|entry| entry.key == key);
+        let Some(head) = find(self.keys.head()) else { return Some(false) };
+        let base = find(self.keys.base());
+        let number = number_in(head)?;
+        self.base = base.map_or(Some(0), number_in)?;
+        self.base_revision = base.map_or(0, |entry| entry.modified);
+        self.replica.clear();
+        let mut parts = 0;
+        for entry in entries {
+            match self.keys.piece_of(&entry.key) {
+                Some((of, part)) if of == self.base && part == parts => {
+                    parts += 1;
+                    self.replica.apply(&diff::decode_words(&entry.value)?).then_some(())?;
+                }
+                _ => {}
+            }
+        }
+        self.number = self.base;
+        self.add(entries)?;
+        self.head = head.modified;
+        // Number 0 was never a change: somebody only made sure that its first attempt would come to nothing.
+        (self.number == number).then_some(number != 0)
+    }
+
+    /// Does the changes that others have made since; reads everything anew if some of them are gone by now.
+    pub fn follow(&mut self, kv: &dyn Kv, read: &[Entry]) -> Result<(), Failure> {
+        let head = read.iter().find(|entry| entry.key == self.keys.head());
+        let last = head.and_then(number_in).ok_or(Failure::Corrupt)?;
+        if last < self.number {
+            // Asked before, and answered after something else was done here.
+            return Ok(());
+        }
+        self.add(read).ok_or(Failure::Corrupt)?;
+        if self.number == last {
+            self.head = head.map_or(0, |entry| entry.modified);
+            return Ok(());
+        }
+        if self.load(kv)? { Ok(()) } else { Err(Failure::Corrupt) }
+    }
+
+    /// Asks what others have done, and does it.
+    #[cfg(test)]
+    pub fn catch_up(&mut self, kv: &dyn Kv) -> Result<(), Failure> {
+        let read = Self::ask(kv, self.news())?;
+        self.follow(kv, &read)
+    }
+
+    /// Reads several things at one moment.
+    pub fn ask(kv: &dyn Kv, otherwise: Vec<Range>) -> Result<Vec<Entry>, Failure> {
+        // No key has this revision: so the answer is what there is to read.
+        let unchanged = vec![(otherwise[0].from.clone(), -1)];
+        match kv.txn(&Txn { unchanged, then: Vec::new(), otherwise })? {
+            Answer::Done(_) => Err(Failure::Corrupt),
+            Answer::Changed(read) => Ok(read.concat()),
+        }
+    }
+
+    /// What to read to learn what others have done.
+    pub fn news(&self) -> Vec<Range> {
+        let head = self.keys.head();
+        vec![Range { to: format!("{head}\0"), from: head }, self.keys.changes_from(self.number + 1)]
+    }
+
+    /// The changes among these that follow on what the copy has; `None` if they make no sense.
+    fn add(&mut self, entries: &[Entry]) -> Option<()> {
+        for entry in entries {
+            if self.keys.number_of(&entry.key) == Some(self.number + 1) {
+                let delta = Delta::decode(&entry.value)?;
+                self.replica.apply(&delta.changes).then_some(())?;
+                self.number += 1;
+            }
+        }
+        Some(())
+    }
+
+    /// The copy has this already: tells the others, if these keys are unchanged, too. `with` is done together with it.
+    pub fn make(
+        &mut self,
+        kv: &dyn Kv,
+        delta: &Delta,
+        mut unchanged: Vec<(String, Revision)>,
+        with: Vec<Op>,
+    ) -> Result<Made, Failure> {
+        let number = self.number + 1;
+        let mut then = vec![self.set_head(number), put(self.keys.change(number), delta.encode())];
+        then.extend(with);
+        unchanged.push((self.keys.head(), self.head));
+        match kv.txn(&Txn { unchanged, then, otherwise: self.news() }) {
+            Ok(Answer::Done(revision)) => {
+                (self.number, self.head) = (number, revision);
+                Ok(Made::Done)
+            }
+            Ok(Answer::Changed(read)) => Ok(self.found_out(delta, read.concat())),
+            Err(Trouble::Unknown(_)) => self.find_out(kv, delta),
+            Err(trouble) => Err(trouble.into()),
+        }
+    }
+
+    /// Whether a change was made is not known, and it may be made yet. Changing the revision of the head ends that: after it, it was or never will be.
+    pub fn find_out(&mut self, kv: &dyn Kv, delta: &Delta) -> Result<Made, Failure> {
+        let unchanged = vec![(self.keys.head(), self.head)];
+        let then = vec![self.set_head(self.number)];
+        let answer = kv.txn(&Txn { unchanged, then, otherwise: self.news() });
+        match answer.map_err(Failure::InDoubt)? {
+            Answer::Done(revision) => {
+                self.head = revision;
+                Ok(Made::Overtaken(vec![Entry {
+                    key: self.keys.head(),
+                    value: self.number.to_le_bytes().to_vec(),
+                    modified: revision,
+                }]))
+            }
+            Answer::Changed(read) => Ok(self.found_out(delta, read.concat())),
+        }
+    }
+
+    /// Somebody has changed something: perhaps it was this change.
+    fn found_out(&mut self, delta: &Delta, read: Vec<Entry>) -> Made {
+        let number = self.number + 1;
+        let own = |entry: &Entry| {
+            self.keys.number_of(&entry.key) == Some(number)
+                && Delta::decode(&entry.value).is_some_and(|made| made.author == delta.author)
+        };
+        match read.iter().find(|entry| own(entry)) {
+            // Others may have made further ones since: the next attempt will tell.
+            Some(entry) => {
+                (self.number, self.head) = (number, entry.modified);
+                Made::Done
+            }
+            None => Made::Overtaken(read),
+        }
+    }
+
+    fn set_head(&self, number: u64) -> Op {
+        put(self.keys.head(), number.to_le_bytes().to_vec())
+    }
+
+    /// A whole copy for the engine, if one is due. The copy here must be as the engine has it.
+    pub fn base_if_due(&self) -> Option<Base> {
+        (self.number - self.base >= CHANGES).then(|| Base {
+            keys: self.keys.clone(),
+            number: self.number,
+            unchanged: (self.keys.base(), self.base_revision),
+            pieces: diff::encode_words(self.replica.words(), PIECE),
+        })
+    }
+
+    /// There is a whole copy of this change in the engine, written at that revision.
+    pub fn has_base(&mut self, (number, revision): (u64, Revision)) {
+        (self.base, self.base_revision) = (number, revision);
+    }
+}
+
+/// A whole copy that is to be written.
+#[derive(Debug)]
+pub(crate) struct Base {
+    keys: Keys,
+    number: u64,
+    unchanged: (String, Revision),
+    pieces: Vec<Vec<u8>>,
+}
+
+impl Base {
+    /// Writes it, and removes the changes that it has. Which copy there is afterwards: somebody else's, if they were faster.
+    pub fn write(self, kv: &dyn Kv) -> Result<(u64, Revision), Failure> {
+        for (part, piece) in self.pieces.into_iter().enumerate() {
+            let then = vec![put(self.keys.piece(self.number, part), piece)];
+            kv.txn(&Txn { then, ..Txn::default() })?;
+        }
+        let (changes, pieces) =
+            (self.keys.changes_up_to(self.number), self.keys.pieces_before(self.number));
+        let base = self.keys.base();
+        let then = vec![
+            put(base.clone(), self.number.to_le_bytes().to_vec()),
+            Op::Delete { from: changes.from, to: changes.to },
+            Op::Delete { from: pieces.from, to: pieces.to },
+        ];
+        let otherwise = vec![Range { to: format!("{base}\0"), from: base }];
+        match kv.txn(&Txn { unchanged: vec![self.unchanged], then, otherwise })? {
+            Answer::Done(revision) => Ok((self.number, revision)),
+            // What was written here goes with the next one.
+            Answer::Changed(read) => {
+                let found = read.concat().into_iter().next().ok_or(Failure::Corrupt)?;
+                Ok((number_in(&found).ok_or(Failure::Corrupt)?, found.modified))
+            }
+        }
+    }
+}
+
+fn put(key: String, value: Vec<u8>) -> Op {
+    Op::Put { key, value, session: None }
+}
+
+fn number_in(entry: &Entry) -> Option<u64> {
+    Some(u64::from_le_bytes(entry.value.as_slice().try_into().ok()?))
+}

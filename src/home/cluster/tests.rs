@@ -1,0 +1,162 @@
+//! Several processes on one engine that loses, delays and repeats: in the end all copies are the same, and nothing was done twice or half.
+
+use super::kv::Kv;
+use super::model::{Fate, Model};
+use super::replica::{Replica, Written};
+use super::store::{Delta, Failure, Made, Store};
+use crate::home::arrays::Arrays;
+use crate::table::{Claim, Error, Limits, Outcome, Settings, Table};
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+/// One process.
+struct Client {
+    table: Table<Arrays<Replica>>,
+    replica: Replica,
+    store: Store,
+    author: u128,
+}
+
+fn settings() -> Settings {
+    let limits = Limits { leases: 64, tickets: 64, resources: 64, history: 64 };
+    Settings { limits, first_sequence: 1, ..Settings::default() }
+}
+
+impl Client {
+    fn new(number: u64) -> Self {
+        let (replica, arrays) = Replica::try_new(&settings().limits.sizes()).unwrap();
+        let table = Table::try_attach(arrays, settings()).unwrap();
+        let store = Store::new("pool", replica.clone());
+        Client { table, replica, store, author: u128::from(number) << 64 }
+    }
+
+    /// The first one makes the table, the others find it.
+    fn open(&mut self, kv: &dyn Kv) {
+        loop {
+            match self.store.load(kv) {
+                Ok(true) => return,
+                Ok(false) => {
+                    self.table.prepare(settings());
+                    if self.tell(kv) == Some(true) {
+                        return;
+                    }
+                }
+                Err(Failure::Corrupt) => panic!("it makes no sense"),
+                Err(_) => {}
+            }
+        }
+    }
+
+    /// Tells the others what was done, or undoes it. Whether it counts; `None` if the engine did not get it.
+    fn tell(&mut self, kv: &dyn Kv) -> Option<bool> {
+        let written = self.replica.take_written();
+        self.author += 1;
+        let delta = Delta { author: self.author, changes: self.replica.changes(&written) };
+        let mut made = self.store.make(kv, &delta, Vec::new(), Vec::new());
+        while let Err(Failure::InDoubt(_)) = made {
+            made = self.store.find_out(kv, &delta);
+        }
+        match made {
+            Ok(Made::Done) => Some(true),
+            Ok(Made::Overtaken(read)) => {
+                self.undo(&written);
+                while let Err(failure) = self.store.follow(kv, &read) {
+                    assert_ne!(failure, Failure::Corrupt);
+                }
+                Some(false)
+            }
+            Err(Failure::Engine(_)) => {
+                self.undo(&written);
+                None
+            }
+            Err(failure) => panic!("{failure:?}"),
+        }
+    }
+
+    fn undo(&self, written: &[Written]) {
+        self.replica.undo(written);
+        self.table.take_decided(|_| ());
+    }
+
+    /// Runs a command until it counts.
+    fn run<T>(&mut self, kv: &dyn Kv, mut command: impl FnMut(&Table<Arrays<Replica>>) -> T) -> T {
+        loop {
+            let answer = command(&self.table);
+            self.table.take_decided(|_| ());
+            if self.tell(kv) == Some(true) {
+                return answer;
+            }
+        }
+    }
+}
+
+#[test]
+fn copies_agree_whatever_happens_to_requests() {
+    for seed in 1..40u64 {
+        let mut luck = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let kv = Model::new(move || match luck.below(20) {
+            0 => Fate::Lost,
+            1 | 2 => Fate::Mute,
+            3 => Fate::Late,
+            _ => Fate::Answered,
+        });
+        let mut random = Random((seed * 77) | 1);
+        let mut clients: Vec<Client> = (1..=4).map(Client::new).collect();
+        clients.iter_mut().for_each(|client| client.open(&kv));
+        let mut granted = std::collections::BTreeSet::new();
+        let mut held = Vec::new();
+        for step in 0..300u64 {
+            let who = random.below(4) as usize;
+            let resource = ["a", "b", "c"][random.below(3) as usize];
+            let holder = format!("worker{who}");
+            let now = |table: &Table<Arrays<Replica>>| table.now().max(step);
+            let client = &mut clients[who];
+            if random.below(2) == 0 || held.is_empty() {
+                let claim =
+                    Claim { ttl: 20, ..Claim::one(&holder, std::slice::from_ref(&resource)) };
+                let told = client.run(&kv, |table| table.claim(now(table), &claim));
+                if let Ok(Outcome::Granted(lease)) = told {
+                    assert!(granted.insert(lease), "seed {seed}: {lease} was granted twice");
+                    assert_eq!(granted.last(), Some(&lease), "ids grow");
+                    held.push(lease);
+                }
+            } else {
+                let lease = held.swap_remove(random.below(held.len() as u64) as usize);
+                let told = client.run(&kv, |table| table.release(now(table), lease));
+                assert!(
+                    matches!(told, Ok(()) | Err(Error::NotHeld(..) | Error::UnknownLease)),
+                    "{told:?}"
+                );
+            }
+            if step % 40 == 0
+                && let Some(base) = client.store.base_if_due()
+                && let Ok(written) = base.write(&kv)
+            {
+                client.store.has_base(written);
+            }
+        }
+        for client in &mut clients {
+            while client.store.catch_up(&kv).is_err() {}
+            assert_eq!(client.table.verify(), Ok(()), "seed {seed}");
+        }
+        let all: Vec<Vec<(u32, u64)>> =
+            clients.iter().map(|it| it.replica.words().collect()).collect();
+        assert!(all.iter().all(|words| *words == all[0]), "seed {seed}: copies differ");
+        let mut late = Client::new(9);
+        late.open(&kv);
+        assert!(
+            late.replica.words().eq(all[0].iter().copied()),
+            "seed {seed}: who comes late differs"
+        );
+        assert!(kv.len() < 700, "nobody removes old changes: {}", kv.len());
+    }
+}

@@ -1,0 +1,166 @@
+//! A process that takes part in a table of many machines: how it comes, what its keeper does, how it goes.
+
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::Core;
+use crate::home::arrays::Undo;
+use crate::home::clock::Clock;
+use crate::home::cluster::etcd::Config;
+use crate::home::cluster::{Group, Made, Part, Replica};
+use crate::home::refused::Refused;
+use crate::home::thread;
+use crate::table::{FOREVER, Reason, Settings, Table, first_sequence};
+
+/// How often the keeper looks if it hears nothing.
+const NAP: Duration = Duration::from_secs(1);
+
+impl Core<Replica> {
+    /// The home of the table that a URL names, which is made with these settings if there is none.
+    pub fn open_cluster(config: Config, mut settings: Settings) -> Result<Arc<Self>, Refused> {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let refused = |_| Refused::words("etcd cannot be reached, or does not let this user in");
+        let (kv, config, limits) = Part::connect(config, settings.limits).map_err(refused)?;
+        settings.limits = limits;
+        settings.first_sequence = first_sequence(limits, since_1970);
+        let (replica, arrays) = Replica::try_new(&limits.sizes()).ok_or_else(Refused::no_memory)?;
+        let table = Table::try_attach(arrays, settings).ok_or_else(Refused::no_memory)?;
+        let part = Part::new(kv, config, replica.clone());
+        let mut store = part.new_store();
+        let unreadable = |_| Refused::words("what etcd has of this table cannot be read");
+        while !store.load(part.kv()).map_err(unreadable)? {
+            table.prepare(settings);
+            let delta = part.delta_of(replica.take_written());
+            if let Ok(Made::Done) = store.make(part.kv(), &delta, Vec::new(), Vec::new()) {
+                break;
+            }
+            replica.clear();
+        }
+        replica.take_written();
+        if table.verify().is_err() {
+            return Err(Refused::corrupt());
+        }
+        part.settle_in().map_err(|_| Refused::words("etcd did not take this process in"))?;
+        let clock = Clock::Shared(AtomicI64::new(0));
+        clock.at_least(table.now().max(1));
+        let home = Arc::new_cyclic(|me| {
+            let core = Core::around(me, table, clock);
+            core.state.lock().group = Some(Group::new(replica, store));
+            Core { part: Some(part), ..core }
+        });
+        home.start_clustered_keeper();
+        home.reap_the_absent();
+        Ok(home)
+    }
+}
+
+impl<U: Undo> Core<U> {
+    /// What happened by time alone has happened, and what others did is known.
+    pub(super) fn bring_up_to_date(&self, part: &Part) {
+        // What cannot be reached is looked at as it was.
+        if self.refresh(part).is_ok() && self.clock.now() >= self.state.lock().table.next_due() {
+            let _ = self.run_clustered(part, &[], |table, now| table.advance(now));
+        }
+    }
+
+    fn start_clustered_keeper(self: &Arc<Self>) {
+        let home = self.clone();
+        let keep = move || {
+            let Some(part) = home.part() else { return };
+            let _ = part.listen(std::thread::current());
+            if catch_unwind(AssertUnwindSafe(|| while home.keep_clustered(part) {})).is_err() {
+                home.abandon();
+            }
+        };
+        self.state.lock().keeper = thread::spawn("tern-keeper", keep).ok();
+    }
+
+    /// Lets due things happen, notices who is gone, tells those in this process who wait; then sleeps. False when the home is closed.
+    fn keep_clustered(&self, part: &Part) -> bool {
+        if self.state.lock().closing || part.is_forked() {
+            return false;
+        }
+        if part.is_session_lost() {
+            self.begin_again(part);
+        }
+        for owner in part.take_gone() {
+            let _ = self.reap_clustered(part, owner, Reason::HolderDied);
+        }
+        let waits = self.state.lock().anybody_waits();
+        if part.take_changed() || waits {
+            self.bring_up_to_date(part);
+        }
+        self.write_base(part);
+        let state = self.state.lock();
+        let due = if state.anybody_waits() { state.table.next_due() } else { FOREVER };
+        drop(state);
+        let left = Duration::from_micros(due.saturating_sub(self.clock.now()).max(1000));
+        std::thread::park_timeout(left.min(NAP));
+        true
+    }
+
+    /// The others may have taken this process for dead: what it had is over, and it comes anew.
+    fn begin_again(&self, part: &Part) {
+        let Ok(before) = part.begin_again() else { return };
+        let own = part.owner();
+        let lost = |table: &Table<_>, now| table.reap(now, own, Reason::EngineLost);
+        let mut over = self.run_clustered(part, &[], lost).is_ok();
+        if before != own {
+            over &= self.reap_clustered(part, before, Reason::EngineLost).is_ok();
+        }
+        if over {
+            part.is_found();
+        }
+    }
+
+    /// Now and then, a whole copy for those who come later, and fewer changes for all to keep.
+    fn write_base(&self, part: &Part) {
+        let mut state = self.on_the_ground(part);
+        let due = state.group.as_mut().and_then(|group| group.store()?.base_if_due());
+        drop(state);
+        let Some(Ok(written)) = due.map(|base| base.write(part.kv())) else { return };
+        let mut state = self.on_the_ground(part);
+        if let Some(store) = state.group.as_mut().and_then(|group| group.store()) {
+            store.has_base(written);
+        }
+    }
+
+    /// Gives back what processes had that were gone before this one came.
+    fn reap_the_absent(&self) {
+        let Some(part) = self.part() else { return };
+        let owners: BTreeSet<u16> = self.peek(|table| {
+            let leases = table.leases().into_iter().map(|lease| lease.owner);
+            leases.chain(table.tickets().into_iter().map(|ticket| ticket.owner)).collect()
+        });
+        let Ok(present) = part.present() else { return };
+        // Its own number was somebody else's before.
+        let _ = self.run_clustered(part, &[], |table, now| {
+            table.reap(now, part.owner(), Reason::HolderDied)
+        });
+        for owner in owners.into_iter().filter(|owner| *owner != 0 && !present.contains(owner)) {
+            let _ = self.reap_clustered(part, owner, Reason::HolderDied);
+        }
+    }
+
+    /// Ends the part of this process: its claims leave the line, its leases end.
+    pub(super) fn leave_cluster(&self, part: &Part) {
+        if part.is_forked() || part.is_closed() {
+            return;
+        }
+        let _ = self
+            .run_clustered(part, &[], |table, now| table.reap(now, part.owner(), Reason::Released));
+        part.leave();
+        part.wake_keeper();
+        let keeper = self.state.lock().keeper.take();
+        if let Some(keeper) = keeper
+            && keeper.thread().id() != std::thread::current().id()
+        {
+            // A panic of its own is not the closer's.
+            let _ = keeper.join();
+        }
+        part.close();
+    }
+}

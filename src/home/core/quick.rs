@@ -1,0 +1,108 @@
+//! What is read, renewed and counted without the lock, where that is enough.
+
+use std::sync::atomic::Ordering;
+
+use super::Core;
+use crate::home::arrays::Undo;
+use crate::home::clock::Clock;
+use crate::table::{self, Error, FOREVER, LeaseId, LeaseState, TicketId, TicketState, Time};
+
+impl<U: Undo> Core<U> {
+    /// The state of a lease, without the lock.
+    #[inline(always)]
+    pub fn state(&self, id: LeaseId) -> Option<LeaseState> {
+        self.state_by(id, || self.clock.now())
+    }
+
+    /// The state of a lease at a time that was asked for before.
+    #[inline(always)]
+    pub fn state_at(&self, id: LeaseId, now: Time) -> Option<LeaseState> {
+        self.state_by(id, || now)
+    }
+
+    #[inline(always)]
+    fn state_by(&self, id: LeaseId, clock: impl Fn() -> Time) -> Option<LeaseState> {
+        let read = || table::lease_state(&self.memory, id, &clock);
+        #[cfg(feature = "cluster")]
+        if let Some(part) = self.part() {
+            return self.clustered_state(part, read);
+        }
+        #[cfg(target_os = "linux")]
+        if let Some(host) = self.host() {
+            return self.shared_state(host, id, read);
+        }
+        read()
+    }
+
+    /// What became of a ticket, without the lock.
+    pub fn ticket(&self, id: TicketId) -> Option<TicketState> {
+        let read = || table::ticket_state(&self.memory, id);
+        #[cfg(feature = "cluster")]
+        if self.part().is_some() {
+            return self.peek(|table| table.ticket(id));
+        }
+        #[cfg(target_os = "linux")]
+        if let Some(host) = self.host() {
+            return host.settled(read).unwrap_or_else(|_| self.peek(|table| table.ticket(id)));
+        }
+        read()
+    }
+
+    /// Whoever waited for the ticket knows what became of it; false if it was withdrawn before that.
+    pub fn collect(&self, id: TicketId) -> bool {
+        #[cfg(feature = "cluster")]
+        if let Some(part) = self.part() {
+            return self.run_clustered(part, &[], |table, _| table.collect(id));
+        }
+        self.lock().table.collect(id)
+    }
+
+    /// Renews a lease, without the lock where no rule but the simplest applies.
+    #[inline(always)]
+    pub fn renew(&self, id: LeaseId) -> Result<Time, Error> {
+        self.renew_at(id, self.clock.now())
+    }
+
+    /// As [`Self::renew`], at a time that was asked for before.
+    #[inline(always)]
+    pub fn renew_at(&self, id: LeaseId, now: Time) -> Result<Time, Error> {
+        #[cfg(target_os = "linux")]
+        if let Some(host) = self.host() {
+            return self.renew_shared(host, id, now);
+        }
+        #[cfg(feature = "cluster")]
+        if let Some(part) = self.part() {
+            return self.run_clustered(part, &[], |table, now| table.renew(now, id, None));
+        }
+        match table::renew_quickly(&self.memory, id, now) {
+            Some(end) => Ok(end),
+            None => self.run(|table, now| table.renew(now, id, None)),
+        }
+    }
+
+    /// How many leases are held, without the lock unless one has run out since the table was last used.
+    #[inline(always)]
+    pub fn held(&self) -> u32 {
+        #[cfg(target_os = "linux")]
+        if U::SHARED {
+            return self.look(|table| table.held());
+        }
+        let (held, next_due) = table::held_and_due(&self.memory);
+        if next_due == FOREVER || self.clock.now() < next_due {
+            return held;
+        }
+        self.look(|table| table.held())
+    }
+
+    /// Counts one tick, or, with a real clock, only brings the table up to date.
+    #[inline(always)]
+    pub fn tick(&self) {
+        let now = match &self.clock {
+            Clock::Ticks(count) => count.fetch_add(1, Ordering::AcqRel) + 1,
+            _ => self.clock.now(),
+        };
+        if now >= table::held_and_due(&self.memory).1 {
+            self.look(|_| ());
+        }
+    }
+}

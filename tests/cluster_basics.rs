@@ -1,0 +1,145 @@
+//! A table on etcd: what one manager does the others see, as on every other home.
+#![cfg(all(target_os = "linux", feature = "cluster"))]
+
+#[path = "common/etcd.rs"]
+mod etcd;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use etcd::{Etcd, until};
+use ternlease::{Error, LeaseManager, LeaseState, Reason};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn open(etcd: &Etcd, name: &str) -> LeaseManager {
+    open_for(etcd, name, 10)
+}
+
+fn open_for(etcd: &Etcd, name: &str, session: u32) -> LeaseManager {
+    let url = format!("etcd://{}/{name}?session_ttl={session}&timeout=1", etcd.authority());
+    LeaseManager::open(&url).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn a_lease_of_one_is_seen_waited_for_and_revoked_by_another() {
+    let Some(etcd) = Etcd::start() else { return };
+    let (one, other) = (open(&etcd, "basics"), open(&etcd, "basics"));
+    let lease = one.acquire("gpu0", "one", MINUTE).unwrap();
+    assert_eq!(one.state(lease), Some(LeaseState::Held));
+    assert_eq!(other.acquire("gpu0", "other", MINUTE), Err(Error::Busy));
+    assert_eq!(other.leases_on("gpu0"), [lease]);
+    assert_eq!(other.lease(lease).unwrap().holder, "one");
+
+    let waits = std::thread::spawn({
+        let other = other.clone();
+        move || other.claim("other").of(&["gpu0"]).ttl(MINUTE).wait()
+    });
+    until("it waits", || (one.pending_claimers() == 1).then_some(()));
+    one.release(lease).unwrap();
+    let next = waits.join().unwrap().unwrap();
+    assert!(next > lease);
+    assert_eq!(one.leases_on("gpu0"), [next]);
+
+    one.revoke_with(next, Reason::Operator, "ops", Duration::ZERO).unwrap();
+    until("it is told", || (other.state(next) == Some(LeaseState::Revoked)).then_some(()));
+    assert_eq!(other.renew(next), Err(Error::NotHeld(LeaseState::Revoked, Reason::Operator)));
+    one.verify().unwrap();
+}
+
+#[test]
+fn what_a_process_had_is_free_when_it_closes() {
+    let Some(etcd) = Etcd::start() else { return };
+    let (one, other) = (open(&etcd, "closing"), open(&etcd, "closing"));
+    let lease = one.acquire("gpu0", "one", MINUTE).unwrap();
+    drop(one);
+    until("it is free", || other.acquire("gpu0", "other", MINUTE).ok());
+    assert_eq!(other.state(lease), Some(LeaseState::Expired));
+}
+
+#[test]
+fn many_threads_of_many_managers_exclude_each_other() {
+    let Some(etcd) = Etcd::start() else { return };
+    let inside = Arc::new(std::sync::atomic::AtomicU32::new(0));
+    let managers: Vec<LeaseManager> = (0..3).map(|_| open(&etcd, "storm")).collect();
+    std::thread::scope(|scope| {
+        for (number, manager) in managers.iter().enumerate() {
+            for thread in 0..4 {
+                let inside = inside.clone();
+                scope.spawn(move || {
+                    for _ in 0..10 {
+                        let name = format!("{number}.{thread}");
+                        let lease = manager.claim(&name).of(&["gpu0"]).ttl(MINUTE).wait().unwrap();
+                        assert_eq!(inside.fetch_add(1, std::sync::atomic::Ordering::SeqCst), 0);
+                        inside.fetch_sub(1, std::sync::atomic::Ordering::SeqCst);
+                        manager.release(lease).unwrap();
+                    }
+                });
+            }
+        }
+    });
+    assert_eq!(managers[0].active_count(), 0);
+    managers.iter().for_each(|manager| manager.verify().unwrap());
+}
+
+#[test]
+fn an_engine_that_comes_back_in_time_costs_no_lease() {
+    let Some(mut etcd) = Etcd::start() else { return };
+    let manager = open(&etcd, "restart");
+    let lease = manager.acquire("gpu0", "one", MINUTE).unwrap();
+    etcd.kill(0);
+    assert_eq!(manager.state(lease), Some(LeaseState::Held));
+    etcd.restart(0);
+    until("it is renewed", || manager.renew(lease).ok());
+    assert_eq!(manager.state(lease), Some(LeaseState::Held));
+    assert_eq!(open(&etcd, "restart").leases_on("gpu0"), [lease]);
+}
+
+/// Whatever the engine says later, what was once said to be over stays so; and the manager goes on as soon as the engine does.
+#[test]
+fn an_engine_that_stays_away_ends_leases_and_is_found_again() {
+    let Some(mut etcd) = Etcd::start() else { return };
+    let manager = open_for(&etcd, "away", 3);
+    let lease = manager.acquire("gpu0", "one", MINUTE).unwrap();
+    etcd.kill(0);
+    until("it is over", || (manager.state(lease) == Some(LeaseState::Expired)).then_some(()));
+    assert!(matches!(manager.acquire("gpu1", "one", MINUTE), Err(Error::System(_))));
+    etcd.restart(0);
+    let next = until("there is one again", || {
+        assert_eq!(manager.state(lease), Some(LeaseState::Expired));
+        manager.acquire("gpu0", "one", MINUTE).ok()
+    });
+    assert!(next > lease);
+    assert_eq!(manager.state(next), Some(LeaseState::Held));
+    assert_eq!(manager.lease(lease).unwrap().reason, Some(Reason::EngineLost));
+}
+
+#[test]
+fn another_leader_takes_over() {
+    let Some(etcd) = Etcd::cluster(3) else { return };
+    let (one, other) = (open(&etcd, "leaders"), open(&etcd, "leaders"));
+    let lease = one.acquire("gpu0", "one", MINUTE).unwrap();
+    let first = etcd.leader();
+    etcd.stop(first);
+    until("it goes on", || one.renew(lease).ok());
+    assert_eq!(until("it is seen", || other.leases_on("gpu0").first().copied()), lease);
+    etcd.cont(first);
+    one.release(lease).unwrap();
+    assert!(until("it is free", || other.acquire("gpu0", "other", MINUTE).ok()) > lease);
+}
+
+/// Many changes: old ones are removed, and who comes late has the same table.
+#[test]
+fn the_history_in_the_engine_stays_short() {
+    let Some(etcd) = Etcd::start() else { return };
+    let manager = open(&etcd, "long");
+    for _ in 0..400 {
+        let lease = manager.acquire("gpu0", "one", MINUTE).unwrap();
+        manager.release(lease).unwrap();
+    }
+    let lease = manager.acquire("gpu0", "one", MINUTE).unwrap();
+    let late = open(&etcd, "long");
+    assert_eq!(late.leases_on("gpu0"), [lease]);
+    assert_eq!(late.count(Reason::Released), 400);
+    late.verify().unwrap();
+}

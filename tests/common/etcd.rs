@@ -1,0 +1,298 @@
+//! Real etcd servers for tests: one or several on loopback, which can be killed, stopped and started again, and which never outlive their test.
+#![allow(dead_code)] // Not every test needs all of it.
+
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+/// Nothing that should come takes so long.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The files of a server that speaks TLS.
+#[derive(Debug, Clone)]
+pub struct Certificates {
+    pub ca: PathBuf,
+    pub certificate: PathBuf,
+    pub key: PathBuf,
+}
+
+/// A cluster of etcd servers. Its processes end and its files go with it; what its servers said stays if the test fails.
+pub struct Etcd {
+    directory: PathBuf,
+    nodes: Vec<Node>,
+    certificates: Option<Certificates>,
+}
+
+struct Node {
+    name: String,
+    client: SocketAddrV4,
+    peer: SocketAddrV4,
+    /// Here it tells how it is, whatever it speaks with its clients.
+    health: SocketAddrV4,
+    child: Option<Child>,
+}
+
+impl Etcd {
+    /// One server. `None`, and a line that says why, if there is none to be had here.
+    pub fn start() -> Option<Etcd> {
+        Self::cluster(1)
+    }
+
+    /// So many servers that know each other.
+    pub fn cluster(size: usize) -> Option<Etcd> {
+        Self::start_with(size, None)
+    }
+
+    /// One server that speaks TLS, and only with those who have a certificate of the same authority.
+    pub fn start_with_tls(certificates: Certificates) -> Option<Etcd> {
+        Self::start_with(1, Some(certificates))
+    }
+
+    fn start_with(size: usize, certificates: Option<Certificates>) -> Option<Etcd> {
+        server()?;
+        let directory = own_directory();
+        // An earlier process of the same number may have been killed.
+        let _ = fs::remove_dir_all(&directory);
+        fs::create_dir_all(&directory).unwrap();
+        let nodes = (0..size).map(Node::new).collect();
+        let mut etcd = Etcd { directory, nodes, certificates };
+        for index in 0..size {
+            etcd.launch(index);
+        }
+        for index in 0..size {
+            etcd.await_health(index);
+        }
+        Some(etcd)
+    }
+
+    /// Where the servers write what they have to say, and keep their data.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// `address:port` of every server.
+    pub fn endpoints(&self) -> Vec<String> {
+        self.nodes.iter().map(|node| node.client.to_string()).collect()
+    }
+
+    /// What follows `etcd://` in a URL that names all servers.
+    pub fn authority(&self) -> String {
+        self.endpoints().join(",")
+    }
+
+    /// Which server leads the others; waits until one does. Servers that are stopped or killed are not asked.
+    pub fn leader(&self) -> usize {
+        until("a server leads", || {
+            (0..self.nodes.len()).find(|&index| {
+                let said = self.nodes[index].get("/metrics");
+                said.is_some_and(|text| text.lines().any(|line| line == "etcd_server_is_leader 1"))
+            })
+        })
+    }
+
+    /// Kills a server, and comes back when it is gone.
+    pub fn kill(&mut self, index: usize) {
+        if let Some(mut child) = self.nodes[index].child.take() {
+            // It may have ended by itself.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+
+    /// Stops a server, and comes back when it has stopped.
+    pub fn stop(&self, index: usize) {
+        let pid = self.nodes[index].signal(libc::SIGSTOP);
+        let mut status = 0;
+        // SAFETY: waits for a child of ours, and the place is valid.
+        let found = unsafe { libc::waitpid(pid, &mut status, libc::WUNTRACED) };
+        assert!(found == pid && libc::WIFSTOPPED(status), "it ended: {status}");
+    }
+
+    /// Lets a stopped server go on.
+    pub fn cont(&self, index: usize) {
+        self.nodes[index].signal(libc::SIGCONT);
+    }
+
+    /// Kills a server if it runs, and starts it with what it had written; comes back when it serves.
+    pub fn restart(&mut self, index: usize) {
+        self.kill(index);
+        self.launch(index);
+        self.await_health(index);
+    }
+
+    /// Starts a server, and does not wait.
+    pub fn launch(&mut self, index: usize) {
+        let child = self.command(index).spawn().unwrap();
+        self.nodes[index].child = Some(child);
+    }
+
+    /// Until a server serves, which needs most of the others.
+    pub fn await_health(&mut self, index: usize) {
+        until("the server serves", || {
+            let node = &mut self.nodes[index];
+            let ended = node.child.as_mut().and_then(|child| child.try_wait().unwrap());
+            assert!(ended.is_none(), "the server ended: {ended:?}");
+            node.get("/health").filter(|text| text.contains(r#""health":"true""#))
+        });
+    }
+
+    fn command(&self, index: usize) -> Command {
+        let node = &self.nodes[index];
+        let scheme = if self.certificates.is_some() { "https" } else { "http" };
+        let client = format!("{scheme}://{}", node.client);
+        let peer = format!("http://{}", node.peer);
+        let health = format!("http://{}", node.health);
+        let members: Vec<_> =
+            self.nodes.iter().map(|node| format!("{}=http://{}", node.name, node.peer)).collect();
+        let log = File::options().create(true).append(true).open(self.log(index)).unwrap();
+        let mut command = Command::new(server().expect("it was there when the cluster began"));
+        command
+            .args(["--name", &node.name])
+            .arg("--data-dir")
+            .arg(self.data(index))
+            .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
+            .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
+            .args(["--listen-metrics-urls", &health])
+            .args(["--initial-cluster", &members.join(",")])
+            // A killed process loses nothing that it has written; only a machine that loses its power would.
+            .arg("--unsafe-no-fsync")
+            .args(["--log-level", "warn"])
+            .stdin(Stdio::null())
+            .stdout(log.try_clone().unwrap())
+            .stderr(log);
+        if let Some(files) = &self.certificates {
+            command.arg("--client-cert-auth").arg("--trusted-ca-file").arg(&files.ca);
+            command.arg("--cert-file").arg(&files.certificate).arg("--key-file").arg(&files.key);
+        }
+        let parent = std::process::id();
+        // SAFETY: the child makes two system calls, which a child of many threads may.
+        unsafe {
+            command.pre_exec(move || {
+                // It ends with the thread that started it, even if that is killed.
+                if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
+                    return Err(std::io::Error::last_os_error());
+                }
+                // The thread may be gone already.
+                match libc::getppid() as u32 == parent {
+                    true => Ok(()),
+                    false => Err(std::io::ErrorKind::Other.into()),
+                }
+            });
+        }
+        command
+    }
+
+    fn data(&self, index: usize) -> PathBuf {
+        self.directory.join(&self.nodes[index].name)
+    }
+
+    fn log(&self, index: usize) -> PathBuf {
+        self.directory.join(format!("{}.log", self.nodes[index].name))
+    }
+}
+
+impl Drop for Etcd {
+    fn drop(&mut self) {
+        let failed = std::thread::panicking();
+        for index in 0..self.nodes.len() {
+            self.kill(index);
+            let _ = fs::remove_dir_all(self.data(index));
+            if failed {
+                let said = fs::read_to_string(self.log(index)).unwrap_or_default();
+                // Not that it was not well yet when it was asked.
+                let lines: Vec<_> = said.lines().filter(|line| !line.contains("/health")).collect();
+                let end = &lines[lines.len().saturating_sub(20)..];
+                eprintln!("the end of {}:\n{}", self.log(index).display(), end.join("\n"));
+            }
+        }
+        if !failed {
+            let _ = fs::remove_dir_all(&self.directory);
+        }
+    }
+}
+
+impl Node {
+    fn new(index: usize) -> Node {
+        let name = format!("n{index}");
+        Node {
+            name,
+            client: own_address(),
+            peer: own_address(),
+            health: own_address(),
+            child: None,
+        }
+    }
+
+    fn signal(&self, signal: i32) -> i32 {
+        let child = self.child.as_ref().expect("the server runs");
+        // SAFETY: a signal for a child of ours, which nobody has waited for.
+        unsafe { libc::kill(child.id() as i32, signal) };
+        child.id() as i32
+    }
+
+    /// What it says about itself, if it says anything soon.
+    fn get(&self, path: &str) -> Option<String> {
+        let moment = Duration::from_secs(2);
+        let mut stream = TcpStream::connect_timeout(&self.health.into(), moment).ok()?;
+        stream.set_read_timeout(Some(moment)).ok()?;
+        write!(stream, "GET {path} HTTP/1.0\r\n\r\n").ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        Some(answer)
+    }
+}
+
+/// The server's program; `None`, and a line that says so, if it cannot be built here because its compiler is missing.
+fn server() -> Option<&'static Path> {
+    static SERVER: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let server = SERVER.get_or_init(|| {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/get-etcd");
+        let output = Command::new(script).output().unwrap();
+        let why = String::from_utf8_lossy(&output.stderr);
+        match output.status.code() {
+            Some(0) => {
+                let said = String::from_utf8(output.stdout).unwrap();
+                Some(PathBuf::from(said.lines().last().expect("it says where the server is")))
+            }
+            Some(127) if std::env::var("CI").as_deref() != Ok("true") => None,
+            _ => panic!("there is no etcd to test with: {why}"),
+        }
+    });
+    if server.is_none() {
+        println!("skipped: go, which builds etcd, is missing");
+    }
+    server.as_deref()
+}
+
+fn own_directory() -> PathBuf {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    std::env::temp_dir().join(format!("tern-etcd-{}-{count}", std::process::id()))
+}
+
+/// An address that nobody else uses, now or while its server is down: the host is this process's own (all of 127/8 is
+/// loopback), and its port is below those that the system chooses from.
+fn own_address() -> SocketAddrV4 {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let port = 20_000 + COUNT.fetch_add(1, Ordering::Relaxed) as u16;
+    let [_, high, middle, low] = std::process::id().to_be_bytes();
+    SocketAddrV4::new(Ipv4Addr::new(127, 64 + high, middle, low), port)
+}
+
+/// Until there is an answer.
+pub fn until<T>(what: &str, mut answer: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(answer) = answer() {
+            return answer;
+        }
+        assert!(begun.elapsed() < PATIENCE, "not in time: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
