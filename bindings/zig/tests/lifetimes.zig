@@ -107,6 +107,8 @@ test "ten thousand managers, pools and readers leave nothing behind" {
         try std.testing.expect((try events.next()) != null);
     }
     try expectEqual(descriptors, system.openDescriptors());
+    // What valgrind keeps for itself grows as it likes.
+    if (std.valgrind.runningOnValgrind() > 0) return;
     const grown = try system.residentKib() -| memory;
     if (grown > 2048) {
         std.debug.print("grown by {d} KiB\n", .{grown});
