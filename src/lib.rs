@@ -98,6 +98,9 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 #![deny(unsafe_code)]
 
+#[cfg(all(feature = "cluster", not(target_os = "linux")))]
+compile_error!("the feature `cluster` needs Linux so far");
+
 pub mod cost;
 // The boundary to C takes raw pointers; each of its files says why what it does with them is right.
 // Its page is for those who work on it, and leads to its private parts.

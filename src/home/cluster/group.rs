@@ -40,6 +40,16 @@ impl Batch {
     }
 }
 
+/// Batches of which nothing is left: those who wait for them have to be told.
+#[must_use]
+pub(crate) struct UndoneBatches([Option<Batch>; 2]);
+
+impl UndoneBatches {
+    pub fn end(self, outcome: Outcome) {
+        self.0.iter().flatten().for_each(|batch| batch.end(outcome));
+    }
+}
+
 /// Where a thread learns what became of its command.
 #[derive(Debug)]
 pub(crate) struct Receipt(Arc<AtomicU8>);
@@ -118,13 +128,13 @@ impl Group {
         })
     }
 
-    /// What is not known to count is undone.
-    pub fn turn_back(&mut self, outcome: Outcome) {
-        let open = std::mem::take(&mut self.open);
-        for batch in [Some(open), self.flying.take()].into_iter().flatten() {
+    /// Undoes what is not known to count.
+    pub fn undo(&mut self) -> UndoneBatches {
+        let batches = [Some(std::mem::take(&mut self.open)), self.flying.take()];
+        for batch in batches.iter().flatten() {
             self.replica.undo(&batch.written);
-            batch.end(outcome);
         }
+        UndoneBatches(batches)
     }
 
     pub fn come_back(&mut self, store: Store) {

@@ -14,6 +14,10 @@ mod model;
 mod on_etcd;
 mod part;
 mod replica;
+#[cfg(test)]
+#[path = "../../../tests/common/etcd.rs"]
+#[allow(unsafe_code)] // To stop servers.
+pub(crate) mod servers;
 mod store;
 #[cfg(test)]
 mod tests;

@@ -6,9 +6,7 @@ use std::thread::Thread;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::etcd::{
-    Config, Engine, EngineError, Keys as EtcdKeys, Session, SessionNews, Watch, WatchNews,
-};
+use super::etcd::{Config, Engine, Keys as EtcdKeys, Session, SessionNews, Watch, WatchNews};
 use super::keys::Keys;
 use super::kv::{Answer, Kv, Op, Range, Revision, Trouble, Txn};
 use super::on_etcd::OnEtcd;
@@ -46,6 +44,8 @@ pub(crate) struct Part {
     owner: AtomicU16,
     /// The session, and since when the others know of it.
     session: Mutex<Option<(Session, Revision)>>,
+    /// Numbers that it had with sessions that were lost.
+    former: Mutex<Vec<u16>>,
     watch: Mutex<Option<Watch>>,
     heard: Arc<Heard>,
     /// No other process has the same.
@@ -92,6 +92,7 @@ impl Part {
             config,
             owner: AtomicU16::new(0),
             session: Mutex::default(),
+            former: Mutex::default(),
             watch: Mutex::default(),
             heard: Arc::default(),
             author: unique(),
@@ -208,25 +209,43 @@ impl Part {
         Err(Trouble::Refused("as many processes as can share a table do already".to_owned()))
     }
 
-    /// After a session that is lost: another one. The number that this process had before.
-    pub fn begin_again(&self) -> Result<u16, Trouble> {
-        let before = self.owner();
-        if let Some((session, _)) = self.session.lock().take() {
-            // If it is gone already, all the better.
+    /// After a time in which the others may have taken this process for dead: a session, the old one if it lives after all.
+    pub fn have_session(&self) -> Result<(), Trouble> {
+        let mut session = self.session.lock();
+        if session.as_ref().is_some_and(|(it, _)| Clock::Real.now() < it.deadline()) {
+            return Ok(());
+        }
+        let old = session.take();
+        drop(session);
+        if let Some((session, _)) = old {
+            self.former.lock().push(self.owner());
+            // If that fails, it ends by itself, and what it had is given back then.
             let _ = session.revoke();
         }
-        self.settle_in()?;
-        Ok(before)
+        self.settle_in()
+    }
+
+    /// The numbers that this process had before, under which it may still have something.
+    pub fn take_former(&self) -> Vec<u16> {
+        std::mem::take(&mut self.former.lock())
+    }
+
+    pub fn remember_former(&self, owner: u16) {
+        self.former.lock().push(owner);
     }
 
     /// What this process had is over, also for the others: it may have something again.
-    pub fn is_found(&self) {
+    pub fn set_found(&self) {
         self.heard.lost.store(false, Ordering::Release);
     }
 
-    /// From now on the keeper is told of whatever happens.
-    pub fn listen(&self, keeper: Thread) -> Result<(), EngineError> {
+    /// Whom to tell of whatever happens.
+    pub fn set_keeper(&self, keeper: Thread) {
         *self.heard.keeper.lock() = Some(keeper);
+    }
+
+    /// From now on whatever happens is heard.
+    pub fn listen(&self) -> Result<(), Trouble> {
         let (heard, keys) = (self.heard.clone(), self.keys.clone());
         let Range { from, to } = self.keys.all();
         let watched = EtcdKeys::Between(from.into_bytes(), to.into_bytes());
@@ -255,6 +274,11 @@ impl Part {
     /// The processes that have gone since this was asked last.
     pub fn take_gone(&self) -> Vec<u16> {
         std::mem::take(&mut self.heard.gone.lock())
+    }
+
+    /// To be looked at again: what it had could not be given back.
+    pub fn is_still_gone(&self, owner: u16) {
+        self.heard.gone.lock().push(owner);
     }
 
     pub fn is_session_lost(&self) -> bool {

@@ -111,8 +111,14 @@ impl Store {
         (self.number == number).then_some(number != 0)
     }
 
-    /// Does the changes that others have made since; reads everything anew if some of them are gone by now.
-    pub fn follow(&mut self, kv: &dyn Kv, read: &[Entry]) -> Result<(), Failure> {
+    /// Does the changes that others have made since; reads everything anew if some of them are gone by now. Had anybody changed the table?
+    pub fn follow(&mut self, kv: &dyn Kv, read: &[Entry]) -> Result<bool, Failure> {
+        let before = (self.number, self.head);
+        self.follow_up(kv, read)?;
+        Ok((self.number, self.head) != before)
+    }
+
+    fn follow_up(&mut self, kv: &dyn Kv, read: &[Entry]) -> Result<(), Failure> {
         let head = read.iter().find(|entry| entry.key == self.keys.head());
         let last = head.and_then(number_in).ok_or(Failure::Corrupt)?;
         if last < self.number {
@@ -129,7 +135,7 @@ impl Store {
 
     /// Asks what others have done, and does it.
     #[cfg(test)]
-    pub fn catch_up(&mut self, kv: &dyn Kv) -> Result<(), Failure> {
+    pub fn catch_up(&mut self, kv: &dyn Kv) -> Result<bool, Failure> {
         let read = Self::ask(kv, self.news())?;
         self.follow(kv, &read)
     }
@@ -162,17 +168,15 @@ impl Store {
         Some(())
     }
 
-    /// The copy has this already: tells the others, if these keys are unchanged, too. `with` is done together with it.
+    /// The copy has this already: tells the others, if these keys are unchanged, too.
     pub fn make(
         &mut self,
         kv: &dyn Kv,
         delta: &Delta,
         mut unchanged: Vec<(String, Revision)>,
-        with: Vec<Op>,
     ) -> Result<Made, Failure> {
         let number = self.number + 1;
-        let mut then = vec![self.set_head(number), put(self.keys.change(number), delta.encode())];
-        then.extend(with);
+        let then = vec![self.set_head(number), put(self.keys.change(number), delta.encode())];
         unchanged.push((self.keys.head(), self.head));
         match kv.txn(&Txn { unchanged, then, otherwise: self.news() }) {
             Ok(Answer::Done(revision)) => {
@@ -191,14 +195,11 @@ impl Store {
         let then = vec![self.set_head(self.number)];
         let answer = kv.txn(&Txn { unchanged, then, otherwise: self.news() });
         match answer.map_err(Failure::InDoubt)? {
-            Answer::Done(revision) => {
-                self.head = revision;
-                Ok(Made::Overtaken(vec![Entry {
-                    key: self.keys.head(),
-                    value: self.number.to_le_bytes().to_vec(),
-                    modified: revision,
-                }]))
-            }
+            Answer::Done(revision) => Ok(Made::Overtaken(vec![Entry {
+                key: self.keys.head(),
+                value: self.number.to_le_bytes().to_vec(),
+                modified: revision,
+            }])),
             Answer::Changed(read) => Ok(self.found_out(delta, read.concat())),
         }
     }

@@ -16,7 +16,7 @@ use crate::table::{
 const ATTEMPTS: u32 = 3;
 
 /// Why commands are refused then.
-const UNREACHABLE: Error = Error::System(libc::EHOSTUNREACH);
+pub(super) const UNREACHABLE: Error = Error::System(libc::EHOSTUNREACH);
 
 impl<U: Undo> Core<U> {
     /// Runs a command until what it did counts. An answer that changed nothing is given only if it is one to what the table was while this ran.
@@ -121,9 +121,9 @@ impl<U: Undo> Core<U> {
     fn fly(&self, part: &Part, flight: Flight) {
         let Flight { mut store, delta, unchanged } = flight;
         let delta = &delta;
-        let mut made = store.make(part.kv(), delta, unchanged, Vec::new());
+        let mut made = store.make(part.kv(), delta, unchanged);
         while let Err(Failure::InDoubt(_)) = made {
-            // For as long as the others may take this process for alive, it has to know. Afterwards it cannot be done any more: its session is gone.
+            // For as long as the others may take this process for alive, it has to know. Afterwards whatever it has is given back, this included.
             if part.is_closed() || !part.is_sure() {
                 break;
             }
@@ -142,17 +142,23 @@ impl<U: Undo> Core<U> {
                 listeners.take(table.last_event(), &mut woken);
             }
             Ok(Made::Overtaken(read)) => {
-                group.turn_back(Outcome::Undone);
+                // Before anybody else's changes come on top; and what is undone is told when it is known why.
+                let undone = group.undo();
                 part.count_undone();
                 let followed = store.follow(part.kv(), &read);
                 group.come_back(store);
+                // If the table is as it was, something else is not as it must be: to run it again would be the same again.
+                undone.end(match followed {
+                    Ok(false) => Outcome::Failed,
+                    _ => Outcome::Undone,
+                });
                 if followed == Err(Failure::Corrupt) {
                     table.mark_corrupt();
                 }
                 self.others_did_something(&mut state, &mut woken);
             }
             Err(failure) => {
-                group.turn_back(Outcome::Failed);
+                group.undo().end(Outcome::Failed);
                 part.count_undone();
                 group.come_back(store);
                 if failure == Failure::Corrupt {
@@ -179,11 +185,14 @@ impl<U: Undo> Core<U> {
         let Some(store) = state.group.as_mut().and_then(|group| group.store()) else {
             return Ok(());
         };
-        store.follow(part.kv(), &read)?;
+        let followed = store.follow(part.kv(), &read);
+        if followed == Err(Failure::Corrupt) {
+            state.table.mark_corrupt();
+        }
         self.others_did_something(&mut state, &mut woken);
         drop(state);
         woken.wake();
-        Ok(())
+        followed.map(drop)
     }
 
     /// The lock, at a moment when nothing is under way, so that everything that the copy has counts: only that may be told.
@@ -221,7 +230,7 @@ impl<U: Undo> Core<U> {
         }
     }
 
-    /// Gives back what processes had that are gone.
+    /// Gives back what a process had that is gone. An error if somebody else has its number by now, or the engine cannot be reached.
     pub(super) fn reap_clustered(
         &self,
         part: &Part,
@@ -240,7 +249,7 @@ impl<U: Undo> Core<U> {
 }
 
 /// Between two questions to an engine that does not answer.
-const PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
+pub(super) const PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
 
 /// A command has changed nothing that counts: whatever it wrote is undone. Is there nothing else that may be?
 fn take_back<U: Undo>(part: &Part, state: &State<U>, written: &[Written]) -> bool {

@@ -4,8 +4,6 @@
 mod calls;
 mod doors;
 mod failover;
-#[path = "../../../../../tests/common/etcd.rs"]
-mod servers;
 mod sessions;
 mod watches;
 
@@ -17,7 +15,7 @@ use prost::Message;
 use super::links::Repeat;
 use super::wire::Call;
 use super::*;
-use servers::{Etcd, PATIENCE, until};
+use crate::home::cluster::servers::{Etcd, PATIENCE, until};
 
 /// How long a call may take where servers are well.
 const LONG: Duration = PATIENCE;

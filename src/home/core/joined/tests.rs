@@ -1,0 +1,30 @@
+//! What comes of numbers that are used again.
+
+use super::*;
+use crate::home::cluster::servers::Etcd;
+use crate::table::{Claim, LeaseState, Limits, Outcome};
+
+fn open(etcd: &Etcd) -> Arc<Core<Replica>> {
+    let limits = Limits { leases: 8, tickets: 8, resources: 8, history: 8 };
+    let url = format!("etcd://{}/joined?timeout=5", etcd.authority());
+    let config = Config::parse(&url).expect("it is a URL");
+    Core::open_cluster(config, Settings { limits, ..Settings::default() }).expect("it opens")
+}
+
+/// Who is late to notice a death finds somebody else under the number of the dead: it comes to an end, and takes nothing from the living.
+#[test]
+fn a_number_that_is_used_again_is_not_given_back() {
+    let Some(etcd) = Etcd::start() else { return };
+    let (one, other) = (open(&etcd), open(&etcd));
+    let claim = Claim { ttl: FOREVER, ..Claim::one("one", &["gpu"]) };
+    let Ok(Outcome::Granted(lease)) = one.claim(claim) else { panic!("it is free") };
+    let part = other.part().expect("it has one");
+    assert_ne!(one.owner(), other.owner());
+    assert!(other.reap_clustered(part, one.owner(), Reason::HolderDied).is_err());
+    other.give_back(part, one.owner());
+    assert!(part.take_gone().is_empty(), "it would be tried for ever");
+    assert_eq!(one.state(lease), Some(LeaseState::Held));
+    assert_eq!(other.look(|table| table.held()), 1);
+    one.close();
+    other.close();
+}
