@@ -22,8 +22,8 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use group::{Flight, Group, Outcome, Receipt};
-pub(crate) use kv::Revision;
+pub(crate) use group::{Conditions, Flight, Group, Outcome, Receipt};
+pub(crate) use kv::Trouble;
 pub(crate) use part::Part;
 pub(crate) use replica::{Replica, Written};
 pub(crate) use store::{Failure, Made, Store};

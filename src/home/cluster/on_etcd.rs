@@ -15,8 +15,10 @@ pub(crate) struct OnEtcd {
 impl From<EngineError> for Trouble {
     fn from(error: EngineError) -> Self {
         match error {
-            EngineError::Unknown(_) => Trouble::Unknown(error.to_string()),
-            error => Trouble::Unreachable(error.to_string()),
+            EngineError::Unknown(why) => Trouble::Unknown(why),
+            EngineError::Unauthenticated(why) => Trouble::Refused(why),
+            EngineError::Refused(why) => Trouble::Unreachable(why),
+            EngineError::Forked | EngineError::Closed => Trouble::Unreachable(error.to_string()),
         }
     }
 }

@@ -25,6 +25,7 @@ pub(crate) use config::{Config, ConfigError, without_password};
 pub(crate) use engine::Engine;
 pub(crate) use error::EngineError;
 pub(crate) use messages::KeyValue;
+pub(crate) use random::half_to_whole;
 pub(crate) use range::Snapshot;
 pub(crate) use session::{Session, SessionNews};
 pub(crate) use txn::{Compare, Is, Keys, Op, OpAnswer, Txn, TxnAnswer, What};
