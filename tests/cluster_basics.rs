@@ -103,7 +103,14 @@ fn an_engine_that_stays_away_ends_leases_and_is_found_again() {
     let Some(mut etcd) = Etcd::start() else { return };
     let manager = open_for(&etcd, "away", 3);
     let lease = manager.acquire("gpu0", "one", MINUTE).unwrap();
+    let waits = std::thread::spawn({
+        let manager = manager.clone();
+        move || manager.claim("two").of(&["gpu0"]).wait()
+    });
+    until("it waits", || (manager.pending_claimers() == 1).then_some(()));
     etcd.kill(0);
+    // While the engine is still away.
+    assert_eq!(waits.join().unwrap(), Err(Error::Refused(Reason::EngineLost)));
     until("it is over", || (manager.state(lease) == Some(LeaseState::Expired)).then_some(()));
     assert!(matches!(manager.acquire("gpu1", "one", MINUTE), Err(Error::System(_))));
     etcd.restart(0);

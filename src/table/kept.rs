@@ -18,13 +18,13 @@ use super::slot::{Word, end_after, is_late};
 use super::types::{Error, FOREVER, LeaseState, Time};
 use super::{Reason, Table};
 
-/// What one owner keeps. Zeroed, it is nobody's, and everything in it is to be found out.
+/// What one owner keeps. Zeroed, it is nobody's.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct KeptHeader {
     /// Whose times these are.
     pub(crate) owner: Cell64,
-    /// None of them is over before this; 0 if there may be leases that were not looked at yet.
+    /// None of them is over before this; 0 as long as there is none.
     pub(crate) due: Cell64,
     /// How much the table's time is ahead of what these are counted in.
     pub(crate) lag: Cell64,
@@ -56,10 +56,15 @@ impl Kept<'_> {
         if time == FOREVER { FOREVER } else { end_after(time, self.header.lag.get()) }
     }
 
+    /// By the owner's own clock.
+    fn in_own_time(&self, time: Time) -> Time {
+        if time == FOREVER { FOREVER } else { time.saturating_sub(self.header.lag.get()) }
+    }
+
     /// Nothing that is kept is over before this time.
     pub(crate) fn due(&self) -> Time {
         match self.header.due.get() {
-            0 => 0,
+            0 => FOREVER,
             due => self.in_table_time(due),
         }
     }
@@ -120,11 +125,11 @@ impl<M: Memory> Table<M> {
     pub(super) fn keep(&self, index: u32, end: Time) {
         let Some(kept) = self.memory.kept() else { return };
         let (true, Some(own)) = (self.keeps(index), kept.ends.get(index as usize)) else { return };
-        let end = if end == FOREVER { end } else { end.saturating_sub(kept.header.lag.get()) };
+        let end = kept.in_own_time(end);
         // In this order: whoever reads without the lock takes no earlier lease's end for this one's.
         self.set(&own.end, end);
         self.set(&own.id, self.lease_record(index).slot.id.get());
-        if end < kept.header.due.get() {
+        if kept.header.due.get() == 0 || end < kept.header.due.get() {
             self.set(&kept.header.due, end.max(1));
         }
     }
@@ -151,8 +156,9 @@ impl<M: Memory> Table<M> {
         let wanted = end_after(now, ttl.unwrap_or(old_ttl)).min(self.parent_end(index));
         let end = wanted.max(old_end.unwrap_or(0));
         self.keep(index, end);
-        let told = end.min(self.notice(index).0);
-        if old_end.is_some_and(|old_end| is_late(now, old_end, old_ttl)) {
+        let notice_end = self.notice(index).0;
+        let told = end.min(notice_end);
+        if old_end.is_some_and(|old_end| is_late(now, old_end.min(notice_end), old_ttl)) {
             self.record_event(kind::RENEWED_LATE, now, record.slot.id.get(), told, None);
         }
         self.leave(told)
@@ -165,54 +171,58 @@ impl<M: Memory> Table<M> {
         }
     }
 
-    /// Ends what is over by now of what is kept here, the first first.
+    /// Ends what is over by now of what is kept here, the first first, and lets happen what was due before.
     #[cold]
     pub(super) fn run_kept(&self, now: Time) {
-        let Some(kept) = self.memory.kept() else { return };
         let mut over = self.scratch.reaped.take();
         over.clear();
-        for index in 1..=self.last_lease_record() {
-            let record = self.lease_record(index);
-            let id = record.slot.id.get();
-            if id == 0 || !Word(record.slot.word.get()).held() || !kept.is_of(record) {
-                continue;
-            }
-            if kept.ends.get(index as usize).is_some_and(|own| own.id.get() != id) {
-                self.keep(index, kept.end(index, record).min(self.parent_end(index)));
-            }
-            if kept.end(index, record) <= now {
-                over.push(index);
-            }
-        }
-        let when = |&index: &u32| {
-            let record = self.lease_record(index);
-            (kept.end(index, record), record.slot.id.get())
-        };
+        over.extend(self.kept_leases().filter(|&index| self.kept_end(index) <= now));
+        let when = |&index: &u32| (self.kept_end(index), self.lease_record(index).slot.id.get());
         over.sort_unstable_by_key(when);
-        for index in &over {
-            let record = self.lease_record(*index);
+        for &index in &over {
+            // In their order with everything else that was due.
+            if self.header().next_due.get() <= self.kept_end(index) {
+                self.run_timers(now, when(&index));
+            }
             // Some end with their parents.
-            if Word(record.slot.word.get()).held() {
-                self.end_lease(*index, kept.end(*index, record), Reason::TimedOut);
+            if Word(self.lease_record(index).slot.word.get()).held() {
+                self.end_lease(index, self.kept_end(index), Reason::TimedOut);
                 self.settle(now);
             }
         }
         self.scratch.reaped.replace(over);
-        self.set(&kept.header.due, self.first_kept().max(1));
+        self.find_kept_due();
     }
 
-    /// The first end of all that are kept here, by the owner's own clock.
-    fn first_kept(&self) -> Time {
-        let Some(kept) = self.memory.kept() else { return FOREVER };
-        let held = (1..=self.last_lease_record()).filter(|&index| {
+    fn find_kept_due(&self) {
+        let Some(kept) = self.memory.kept() else { return };
+        let first = self.kept_leases().map(|index| self.kept_end(index)).min().unwrap_or(FOREVER);
+        self.set(&kept.header.due, kept.in_own_time(first).max(1));
+    }
+
+    /// The leases that are held and whose time is kept here.
+    fn kept_leases(&self) -> impl Iterator<Item = u32> + '_ {
+        (1..=self.last_lease_record()).filter(|&index| {
             let slot = &self.lease_record(index).slot;
             slot.id.get() != 0 && Word(slot.word.get()).held() && self.keeps(index)
-        });
-        let end = |index: u32| match kept.end(index, self.lease_record(index)) {
-            FOREVER => FOREVER,
-            end => end.saturating_sub(kept.header.lag.get()),
-        };
-        held.map(end).min().unwrap_or(FOREVER)
+        })
+    }
+
+    fn kept_end(&self, index: u32) -> Time {
+        self.memory.kept().map_or(FOREVER, |kept| kept.end(index, self.lease_record(index)))
+    }
+
+    /// Others have changed the table: there may be leases in it whose time is to be kept here from now on.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn find_kept(&self) {
+        let Some(kept) = self.memory.kept() else { return };
+        for index in self.kept_leases() {
+            let id = self.lease_record(index).slot.id.get();
+            if kept.ends.get(index as usize).is_some_and(|own| own.id.get() != id) {
+                self.keep(index, self.kept_end(index).min(self.parent_end(index)));
+            }
+        }
+        self.find_kept_due();
     }
 }
 
@@ -222,12 +232,6 @@ impl Kept<'_> {
     /// These times are this owner's from now on.
     pub(crate) fn be_of(&self, owner: u16) {
         self.header.owner.put(owner.into());
-        self.look_again();
-    }
-
-    /// Others have changed the table: there may be leases in it whose time is to be kept here.
-    pub(crate) fn look_again(&self) {
-        self.header.due.put(0);
     }
 
     /// The table's time was moved on by so much, and the owner's own clock was not.

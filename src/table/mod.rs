@@ -187,11 +187,11 @@ impl<M: Memory> Table<M> {
             return Err(Error::TimeBackwards);
         }
         self.set(&header.now, now);
-        if now >= header.next_due.get() {
-            self.run_timers(now);
-        }
         if self.memory.kept().is_some_and(|kept| now >= kept.due()) {
             self.run_kept(now);
+        }
+        if now >= header.next_due.get() {
+            self.run_timers(now, (now, u64::MAX));
         }
         Ok(())
     }

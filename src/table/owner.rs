@@ -43,8 +43,9 @@ impl<M: Memory> Table<M> {
         // Claims first, in order: none of them is to be served with what the leases free.
         list.clear();
         list.extend(self.queue().filter(|&ticket| self.owner_of_ticket(ticket) == owner));
+        let refusal = if reason == Reason::EngineLost { reason } else { Reason::Cancelled };
         for &ticket in &list {
-            self.refuse(ticket, now, Reason::Cancelled);
+            self.refuse(ticket, now, refusal);
             reaped.tickets += 1;
         }
         for ticket in 1..=self.last_ticket_record() {

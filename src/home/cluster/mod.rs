@@ -21,6 +21,8 @@ pub(crate) mod servers;
 mod store;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod times;
 
 pub(crate) use group::{Conditions, Flight, Group, Outcome, Receipt};
 pub(crate) use kv::Trouble;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::thread::Thread;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Condvar, Mutex};
 
@@ -151,8 +151,7 @@ impl Part {
         if self.heard.lost.load(Ordering::Acquire) {
             return false;
         }
-        let deadline = self.session.lock().as_ref().map_or(0, |(session, _)| session.deadline());
-        if Clock::Real.now() < deadline {
+        if !self.sure_for().is_zero() {
             return true;
         }
         self.heard.lost.store(true, Ordering::Release);
@@ -263,6 +262,17 @@ impl Part {
         self.cut_off.lock().clone()
     }
 
+    /// Did this process hold it when it was cut off, and was not heard of since?
+    pub fn was_cut_off(&self, lease: LeaseId) -> bool {
+        self.heard.lost.load(Ordering::Acquire) && self.cut_off.lock().contains(&lease)
+    }
+
+    /// For how long the others surely take this process for alive.
+    pub fn sure_for(&self) -> Duration {
+        let deadline = self.session.lock().as_ref().map_or(0, |(session, _)| session.deadline());
+        Duration::from_micros(deadline.saturating_sub(Clock::Real.now()))
+    }
+
     /// What this process had is over, also for the others: it may have something again.
     pub fn set_found(&self) {
         self.cut_off.lock().clear();
@@ -340,10 +350,6 @@ impl Part {
     /// To be looked at again: what it had could not be given back.
     pub fn is_still_gone(&self, owner: u16) {
         self.heard.gone.lock().push(owner);
-    }
-
-    pub fn is_session_lost(&self) -> bool {
-        self.heard.lost.load(Ordering::Acquire)
     }
 
     /// The key of this process, which must be there still when something of its counts: what comes too late must not bring back what others have

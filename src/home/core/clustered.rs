@@ -185,7 +185,7 @@ impl<U: Undo> Core<U> {
                 if followed == Err(Failure::Corrupt) {
                     table.mark_corrupt();
                 }
-                self.others_did_something(&mut state, &mut woken);
+                self.others_did_something(part, &mut state, &mut woken);
                 part.count_undone();
             }
             Err(failure) => {
@@ -222,13 +222,29 @@ impl<U: Undo> Core<U> {
             state.table.mark_corrupt();
         }
         if followed != Ok(false) {
-            self.others_did_something(&mut state, &mut woken);
+            self.others_did_something(part, &mut state, &mut woken);
         }
         part.count_undone();
         part.land();
         drop(state);
         woken.wake();
         followed.map(drop)
+    }
+
+    /// The lock, at a moment when nothing is under way that is about this record, or when all that this process has is over anyway.
+    pub(super) fn lock_about<T>(
+        &self,
+        part: &Part,
+        record: Option<&T>,
+    ) -> MutexGuard<'_, State<U>> {
+        let mut state = self.state.lock();
+        while let (Some(record), Some(group)) = (record, &state.group)
+            && group.is_about(record)
+            && part.is_sure()
+        {
+            part.landed.wait_for(&mut state, PAUSE);
+        }
+        state
     }
 
     /// The lock, at a moment when nothing is under way, so that everything that the copy has counts: only that may be told.
@@ -241,13 +257,15 @@ impl<U: Undo> Core<U> {
     }
 
     /// The copy has what others did. Nobody reads it without the lock meanwhile.
-    fn others_did_something(&self, state: &mut State<U>, woken: &mut Woken) {
+    fn others_did_something(&self, part: &Part, state: &mut State<U>, woken: &mut Woken) {
         let State { table, wakers, listeners, .. } = state;
         let moved = self.clock.at_least(table.now());
         if let Some(kept) = self.memory.kept() {
             kept.lag_behind(moved);
-            kept.look_again();
         }
+        table.find_kept();
+        // It counts, whatever becomes of the next command.
+        part.replica().take_written();
         wakers.take_if(|place| table.is_decided(place), woken);
         listeners.take(table.last_event(), woken);
     }

@@ -3,12 +3,30 @@
 use std::time::Duration;
 
 use super::Core;
-use super::clustered::{PAUSE, take_back};
+use super::clustered::take_back;
 use crate::home::arrays::Undo;
 use crate::home::clock::Clock;
 use crate::home::cluster::{Conditions, Part};
-use crate::table::layout::Lease;
-use crate::table::{self, Error, LeaseId, LeaseState, Memory, Reason, Time};
+use crate::table::layout::{Lease, Ticket};
+use crate::table::{
+    self, Error, LeaseId, LeaseState, Memory, Reason, Table, TicketId, TicketState, Time,
+};
+
+/// What became of a ticket, or that nothing will.
+pub(super) fn in_vain<M: Memory>(
+    part: &Part,
+    table: &Table<M>,
+    id: TicketId,
+) -> Option<TicketState> {
+    match table.ticket(id) {
+        Some(TicketState::Waiting)
+            if table.owner_of_place(table.place_of(id)) == part.owner() && !part.is_sure() =>
+        {
+            Some(TicketState::Refused(Reason::EngineLost))
+        }
+        found => found,
+    }
+}
 
 /// What becomes of leases when the others may take this process for dead.
 const CUT_OFF: Error = Error::NotHeld(LeaseState::Expired, Reason::EngineLost);
@@ -26,19 +44,34 @@ impl<U: Undo> Core<U> {
             return None;
         }
         let known = || (table::is_kept(&self.memory, id), read());
-        let (own, state) =
-            part.settled(known).unwrap_or_else(|| self.unless_under_way(part, id, known));
-        match (own, state) {
-            (true, Some(LeaseState::Held)) if !part.is_sure() => Some(LeaseState::Expired),
-            (true, state) => state,
-            (false, state) if !ask => state,
-            (false, _) => {
-                // If the engine cannot be reached, what was known last.
-                let _ = self.refresh(part);
-                let _settled = self.on_the_ground(part);
-                read()
-            }
+        let (own, mut state) = part.settled(known).unwrap_or_else(|| {
+            let _settled = self.lock_about(part, self.record_of(id));
+            known()
+        });
+        if !own && ask {
+            // If the engine cannot be reached, what was known last.
+            let _ = self.refresh(part);
+            let _settled = self.on_the_ground(part);
+            state = read();
         }
+        match state {
+            Some(LeaseState::Held) if own && !part.is_sure() || part.was_cut_off(id) => {
+                Some(LeaseState::Expired)
+            }
+            state => state,
+        }
+    }
+
+    /// What became of a ticket. Nothing does any more if the others may take this process for dead.
+    pub(super) fn clustered_ticket(&self, part: &Part, id: TicketId) -> Option<TicketState> {
+        if part.is_forked() {
+            return None;
+        }
+        in_vain(part, &self.lock_about(part, self.ticket_record(id)).table, id)
+    }
+
+    pub(super) fn ticket_record(&self, id: TicketId) -> Option<&Ticket> {
+        self.memory.tickets().get((id.0 & self.memory.index_mask()) as usize)
     }
 
     /// Asks the engine, if any of these leases is not this process's own.
@@ -52,18 +85,6 @@ impl<U: Undo> Core<U> {
     pub fn silent_for(&self) -> Option<Duration> {
         let since = self.part()?.silent_since()?;
         Some(Duration::from_micros(Clock::Real.now().saturating_sub(since)))
-    }
-
-    /// What is read with the lock, when nothing is under way that is about this lease.
-    fn unless_under_way<T>(&self, part: &Part, id: LeaseId, read: impl Fn() -> T) -> T {
-        let mut state = self.state.lock();
-        while let Some(record) = self.record_of(id)
-            && state.group.as_ref().is_some_and(|group| group.is_about(record))
-            && part.is_sure()
-        {
-            part.landed.wait_for(&mut state, PAUSE);
-        }
-        read()
     }
 
     fn record_of(&self, id: LeaseId) -> Option<&Lease> {

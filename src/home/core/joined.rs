@@ -13,6 +13,7 @@ use crate::home::cluster::etcd::{Config, half_to_whole};
 use crate::home::cluster::{Conditions, Failure, Group, Made, Part, Replica};
 use crate::home::refused::{Cause, Refused};
 use crate::home::thread;
+use crate::home::wake::Woken;
 use crate::table::{
     Error, FOREVER, LeaseId, Memory, Reason, Settings, Table, Time, first_sequence,
 };
@@ -131,8 +132,11 @@ impl<U: Undo> Core<U> {
         if self.state.lock().closing || part.is_forked() {
             return false;
         }
-        if part.is_session_lost() && self.begin_again(part).is_ok() {
-            part.set_found();
+        if !part.is_sure() {
+            self.give_up_waiting();
+            if self.begin_again(part).is_ok() {
+                part.set_found();
+            }
         }
         let state = self.state.lock();
         let (listens, waits) = (!state.listeners.is_empty(), state.anybody_waits());
@@ -161,11 +165,19 @@ impl<U: Undo> Core<U> {
             0 => PAUSE,
             left => Duration::from_micros(left),
         };
-        std::thread::park_timeout(left.min(NAP));
+        let left = left.min(NAP).min(part.sure_for().max(PAUSE));
+        std::thread::park_timeout(left);
         if asleep.elapsed() >= NAP {
             self.tell_what_has_time(part);
         }
         true
+    }
+
+    /// Those who wait learn that they wait in vain.
+    fn give_up_waiting(&self) {
+        let mut woken = Woken::default();
+        self.state.lock().wakers.take_all(&mut woken);
+        woken.wake();
     }
 
     /// When to let time pass. What is no concern of this process is left to others for a while.

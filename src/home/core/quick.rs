@@ -47,8 +47,8 @@ impl<U: Undo> Core<U> {
     pub fn ticket(&self, id: TicketId) -> Option<TicketState> {
         let read = || table::ticket_state(&self.memory, id);
         #[cfg(feature = "cluster")]
-        if self.part().is_some() {
-            return self.peek(|table| table.ticket(id));
+        if let Some(part) = self.part() {
+            return self.clustered_ticket(part, id);
         }
         #[cfg(target_os = "linux")]
         if let Some(host) = self.host() {
