@@ -34,6 +34,17 @@ impl super::layout::Lease {
 impl<M: Memory> Table<M> {
     /// An owner is gone: its claims leave the line, its leases end for `reason`, and whoever waited for them is served.
     pub fn reap(&self, now: Time, owner: u16, reason: Reason) -> Result<Reaped, Error> {
+        self.reap_some(now, owner, reason, usize::MAX)
+    }
+
+    /// As [`Self::reap`], of so many leases and claims at most: where a command that changes much is too much.
+    pub(crate) fn reap_some(
+        &self,
+        now: Time,
+        owner: u16,
+        reason: Reason,
+        most: usize,
+    ) -> Result<Reaped, Error> {
         if reason.class() != ReasonClass::Ended {
             return Err(Error::NotARevocation(reason));
         }
@@ -42,7 +53,9 @@ impl<M: Memory> Table<M> {
         let mut list = self.scratch.reaped.take();
         // Claims first, in order: none of them is to be served with what the leases free.
         list.clear();
-        list.extend(self.queue().filter(|&ticket| self.owner_of_ticket(ticket) == owner));
+        let claims = self.queue().filter(|&ticket| self.owner_of_ticket(ticket) == owner);
+        list.extend(claims.take(most));
+        let most = most - list.len();
         let refusal = if reason == Reason::EngineLost { reason } else { Reason::Cancelled };
         for &ticket in &list {
             self.refuse(ticket, now, refusal);
@@ -63,6 +76,7 @@ impl<M: Memory> Table<M> {
         list.clear();
         list.extend((1..=self.last_lease_record()).filter(|&lease| held(lease) && owns(lease)));
         list.sort_unstable_by_key(|&lease| self.lease_record(lease).slot.id.get());
+        list.truncate(most);
         // Some end with their parents.
         for &lease in list.iter().filter(|&&lease| held(lease)) {
             self.end_lease(lease, now, reason);

@@ -321,7 +321,8 @@ impl Model {
             let tickets: Vec<u64> = model.line_before.iter().copied().filter(owned).collect();
             for ticket in tickets {
                 model.note("claim of a dead owner");
-                model.refuse(ticket, now, Reason::Cancelled);
+                let lost = reason == Reason::EngineLost;
+                model.refuse(ticket, now, if lost { reason } else { Reason::Cancelled });
                 reaped.tickets += 1;
             }
             let gone = model.ticket_owners.iter().filter(|(_, of)| **of == owner);

@@ -149,7 +149,7 @@ impl World {
             74..80 => self.revoke(rng, model),
             80..82 if rng.percent(10) => Command::Reap {
                 owner: rng.below(4) as u16,
-                reason: *rng.pick(&[Reason::HolderDied, Reason::Released, Reason::Operator]),
+                reason: *rng.pick(&[Reason::HolderDied, Reason::EngineLost, Reason::Operator]),
             },
             80..82 if rng.percent(10) => {
                 Command::GiveTo { lease: self.a_lease(rng, model), owner: rng.below(4) as u16 }

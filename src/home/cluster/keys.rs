@@ -57,6 +57,11 @@ impl Keys {
         Range { from: self.change(number), to: format!("{}d0", self.prefix) }
     }
 
+    /// The first `count` of [`Self::changes_from`].
+    pub fn some_changes_from(&self, number: u64, count: u64) -> Range {
+        Range { from: self.change(number), to: self.change(number.saturating_add(count)) }
+    }
+
     pub fn changes_up_to(&self, number: u64) -> Range {
         Range { from: format!("{}d/", self.prefix), to: self.change(number + 1) }
     }

@@ -71,6 +71,9 @@ pub(crate) struct Store {
 /// So many processes are called one by one.
 const MOST_CALLED: usize = 64;
 
+/// So many changes come with the answer to one that was overtaken: all of them together are no more than an answer can hold.
+const AT_ONCE: u64 = 64;
+
 /// After so many changes a whole copy is due.
 const CHANGES: u64 = 256;
 
@@ -133,7 +136,10 @@ impl Store {
             self.head = head.map_or(0, |entry| entry.modified);
             return Ok(());
         }
-        if self.load(kv)? { Ok(()) } else { Err(Failure::Corrupt) }
+        // There are more than one answer holds.
+        let (rest, _) = kv.read(&self.keys.changes_from(self.number + 1))?;
+        self.add(&rest).ok_or(Failure::Corrupt)?;
+        if self.number >= last || self.load(kv)? { Ok(()) } else { Err(Failure::Corrupt) }
     }
 
     /// Asks what others have done, and does it.
@@ -156,7 +162,8 @@ impl Store {
     /// What to read to learn what others have done.
     pub fn news(&self) -> Vec<Range> {
         let head = self.keys.head();
-        vec![Range { to: format!("{head}\0"), from: head }, self.keys.changes_from(self.number + 1)]
+        let changes = self.keys.some_changes_from(self.number + 1, AT_ONCE);
+        vec![Range { to: format!("{head}\0"), from: head }, changes]
     }
 
     /// The changes among these that follow on what the copy has; `None` if they make no sense.
@@ -165,7 +172,7 @@ impl Store {
             if self.keys.number_of(&entry.key) == Some(self.number + 1) {
                 let delta = Delta::decode(&entry.value)?;
                 self.replica.apply(&delta.changes).then_some(())?;
-                self.number += 1;
+                (self.number, self.head) = (self.number + 1, entry.modified);
             }
         }
         Some(())

@@ -15,7 +15,7 @@ use crate::home::refused::{Cause, Refused};
 use crate::home::thread;
 use crate::home::wake::Woken;
 use crate::table::{
-    Error, FOREVER, LeaseId, Memory, Reason, Settings, Table, Time, first_sequence,
+    Error, FOREVER, LeaseId, Memory, Reaped, Reason, Settings, Table, Time, first_sequence,
 };
 
 /// How often the keeper looks if it hears nothing.
@@ -23,6 +23,9 @@ const NAP: Duration = Duration::from_secs(1);
 
 /// How long a process that waits for nothing leaves what is due to those whom it concerns: they may be dead or stopped.
 const LATE: Duration = Duration::from_millis(500);
+
+/// So many leases and claims end together at most.
+const PORTION: usize = 1000;
 
 impl Core<Replica> {
     /// The home of the table that a URL names, which is made with these settings if there is none.
@@ -212,8 +215,8 @@ impl<U: Undo> Core<U> {
         self.keep_own_times(part);
         part.listen().map_err(|_| UNREACHABLE)?;
         let (own, cut_off) = (part.owner(), part.cut_off());
+        self.reap_all(part, Conditions::default, own, Reason::EngineLost)?;
         self.run_clustered(part, Conditions::default, |table, now| {
-            table.reap(now, own, Reason::EngineLost)?;
             table.was_cut_off(now, &cut_off)
         })?;
         let mut all = Ok(());
@@ -241,13 +244,37 @@ impl<U: Undo> Core<U> {
     ) -> Result<(), Error> {
         let absent =
             || Conditions { unchanged: vec![part.absence_of(owner)], ..Conditions::default() };
-        self.run_clustered(part, absent, |table, now| {
-            let reaped = table.reap(now, owner, reason)?;
-            if reaped.leases + reaped.tickets != 0 {
-                table.record_death(now, owner.into(), reaped);
-            }
+        let reaped = self.reap_all(part, absent, owner, reason)?;
+        if reaped == Reaped::default() {
+            return Ok(());
+        }
+        self.run_clustered(part, Conditions::default, |table, now| {
+            table.advance(now)?;
+            table.record_death(now, owner.into(), reaped);
             Ok(())
         })
+    }
+
+    /// Ends what an owner has, in as many portions as it takes: an engine does not take everything at once.
+    fn reap_all(
+        &self,
+        part: &Part,
+        needs: impl Fn() -> Conditions,
+        owner: u16,
+        reason: Reason,
+    ) -> Result<Reaped, Error> {
+        let mut all = Reaped::default();
+        loop {
+            let some = self.run_clustered(part, &needs, |table, now| {
+                table.reap_some(now, owner, reason, PORTION)
+            })?;
+            all.leases += some.leases;
+            all.tickets += some.tickets;
+            // Fewer may have been the last ones, or have taken their children with them.
+            if some == Reaped::default() {
+                return Ok(all);
+            }
+        }
     }
 
     /// Gives back what a process had that is gone; later, if the engine cannot be reached now.
@@ -281,9 +308,7 @@ impl<U: Undo> Core<U> {
         });
         // Its own number was somebody else's before.
         let own = part.owner();
-        self.run_clustered(part, Conditions::default, |table, now| {
-            table.reap(now, own, Reason::HolderDied)
-        })?;
+        self.reap_all(part, Conditions::default, own, Reason::HolderDied)?;
         let present = part.present().map_err(|_| UNREACHABLE)?;
         for owner in owners.into_iter().filter(|owner| *owner != 0 && !present.contains(owner)) {
             self.give_back(part, owner);
@@ -297,9 +322,7 @@ impl<U: Undo> Core<U> {
             return;
         }
         // If that fails, the others give it back when the session ends.
-        let _ = self.run_clustered(part, Conditions::default, |table, now| {
-            table.reap(now, part.owner(), Reason::Released)
-        });
+        let _ = self.reap_all(part, Conditions::default, part.owner(), Reason::Released);
         part.leave();
         part.wake_keeper();
         let keeper = self.state.lock().keeper.take();
