@@ -128,7 +128,7 @@ fn answers_that_nothing_explains_are_found() {
     let lease = call(1, 0, 10, Try, Lease(5));
     wrong(&[lease.clone(), call(1, 20, 30, Release(5), NotHeld)], NO_ORDER);
     let twice = [call(1, 20, 30, Release(5), Done), call(2, 40, 50, Revoke(5), Done)];
-    wrong(&[&[lease.clone()], &twice[..]].concat(), NO_ORDER);
+    wrong(&[std::slice::from_ref(&lease), &twice[..]].concat(), NO_ORDER);
     let back = [call(1, 20, 30, Look(5), Lost), call(1, 40, 50, Look(5), Held)];
     wrong(&[&[lease][..], &back[..]].concat(), "over before");
 }
