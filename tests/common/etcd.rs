@@ -22,17 +22,30 @@ pub struct Certificates {
     pub key: PathBuf,
 }
 
+/// How servers are to be, if not as usual.
+#[derive(Default)]
+pub struct Setup<'a> {
+    pub certificates: Option<Certificates>,
+    /// What a server must not lose goes through to its disk before it goes on.
+    pub to_disk: bool,
+    /// Where the other servers find one, given where it really is.
+    pub peer_door: Option<&'a mut dyn FnMut(SocketAddrV4) -> SocketAddrV4>,
+}
+
 /// A cluster of etcd servers. Its processes end and its files go with it; what its servers said stays if the test fails.
 pub struct Etcd {
     directory: PathBuf,
     nodes: Vec<Node>,
     certificates: Option<Certificates>,
+    to_disk: bool,
 }
 
 struct Node {
     name: String,
     client: SocketAddrV4,
     peer: SocketAddrV4,
+    /// Where the others find it.
+    door: SocketAddrV4,
     /// Here it tells how it is, whatever it speaks with its clients.
     health: SocketAddrV4,
     child: Option<Child>,
@@ -46,22 +59,27 @@ impl Etcd {
 
     /// So many servers that know each other.
     pub fn cluster(size: usize) -> Option<Etcd> {
-        Self::start_with(size, None)
+        Self::start_with(size, Setup::default())
     }
 
     /// One server that speaks TLS, and only with those who have a certificate of the same authority.
     pub fn start_with_tls(certificates: Certificates) -> Option<Etcd> {
-        Self::start_with(1, Some(certificates))
+        Self::start_with(1, Setup { certificates: Some(certificates), ..Setup::default() })
     }
 
-    fn start_with(size: usize, certificates: Option<Certificates>) -> Option<Etcd> {
+    /// So many servers that know each other, not quite as usual.
+    pub fn start_with(size: usize, setup: Setup<'_>) -> Option<Etcd> {
         server()?;
         let directory = own_directory();
         // An earlier process of the same number may have been killed.
         let _ = fs::remove_dir_all(&directory);
         fs::create_dir_all(&directory).unwrap();
-        let nodes = (0..size).map(Node::new).collect();
-        let mut etcd = Etcd { directory, nodes, certificates };
+        let mut nodes: Vec<Node> = (0..size).map(Node::new).collect();
+        if let Some(peer_door) = setup.peer_door {
+            nodes.iter_mut().for_each(|node| node.door = peer_door(node.peer));
+        }
+        let Setup { certificates, to_disk, .. } = setup;
+        let mut etcd = Etcd { directory, nodes, certificates, to_disk };
         for index in 0..size {
             etcd.launch(index);
         }
@@ -88,12 +106,23 @@ impl Etcd {
 
     /// Which server leads the others; waits until one does. Servers that are stopped or killed are not asked.
     pub fn leader(&self) -> usize {
-        until("a server leads", || {
-            (0..self.nodes.len()).find(|&index| {
-                let said = self.nodes[index].get("/metrics");
-                said.is_some_and(|text| text.lines().any(|line| line == "etcd_server_is_leader 1"))
-            })
-        })
+        until("a server leads", || (0..self.nodes.len()).find(|&index| self.leads(index)))
+    }
+
+    /// Does this server say that it leads?
+    pub fn leads(&self, index: usize) -> bool {
+        let said = self.nodes[index].get("/metrics");
+        said.is_some_and(|text| text.lines().any(|line| line == "etcd_server_is_leader 1"))
+    }
+
+    /// The process of a server that runs.
+    pub fn pid(&self, index: usize) -> u32 {
+        self.nodes[index].child.as_ref().expect("the server runs").id()
+    }
+
+    /// Where a server listens to its clients.
+    pub fn client(&self, index: usize) -> SocketAddrV4 {
+        self.nodes[index].client
     }
 
     /// How often the data of the first server have changed.
@@ -157,8 +186,9 @@ impl Etcd {
         let client = format!("{scheme}://{}", node.client);
         let peer = format!("http://{}", node.peer);
         let health = format!("http://{}", node.health);
+        let door = format!("http://{}", node.door);
         let members: Vec<_> =
-            self.nodes.iter().map(|node| format!("{}=http://{}", node.name, node.peer)).collect();
+            self.nodes.iter().map(|node| format!("{}=http://{}", node.name, node.door)).collect();
         let log = File::options().create(true).append(true).open(self.log(index)).unwrap();
         let mut command = Command::new(server().expect("it was there when the cluster began"));
         command
@@ -166,15 +196,17 @@ impl Etcd {
             .arg("--data-dir")
             .arg(self.data(index))
             .args(["--listen-client-urls", &client, "--advertise-client-urls", &client])
-            .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &peer])
+            .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &door])
             .args(["--listen-metrics-urls", &health])
             .args(["--initial-cluster", &members.join(",")])
-            // A killed process loses nothing that it has written; only a machine that loses its power would.
-            .arg("--unsafe-no-fsync")
             .args(["--log-level", "warn"])
             .stdin(Stdio::null())
             .stdout(log.try_clone().unwrap())
             .stderr(log);
+        if !self.to_disk {
+            // A killed process loses nothing that it has written; only a machine that loses its power would.
+            command.arg("--unsafe-no-fsync");
+        }
         if let Some(files) = &self.certificates {
             command.arg("--client-cert-auth").arg("--trusted-ca-file").arg(&files.ca);
             command.arg("--cert-file").arg(&files.certificate).arg("--key-file").arg(&files.key);
@@ -229,13 +261,8 @@ impl Drop for Etcd {
 impl Node {
     fn new(index: usize) -> Node {
         let name = format!("n{index}");
-        Node {
-            name,
-            client: own_address(),
-            peer: own_address(),
-            health: own_address(),
-            child: None,
-        }
+        let peer = own_address();
+        Node { name, client: own_address(), peer, door: peer, health: own_address(), child: None }
     }
 
     fn signal(&self, signal: i32) -> i32 {

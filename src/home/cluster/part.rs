@@ -313,8 +313,9 @@ impl Part {
     fn watch(&self, from: String, to: String) -> Result<Watch, Trouble> {
         let (heard, keys) = (self.heard.clone(), self.keys.clone());
         let watched = EtcdKeys::Between(from.into_bytes(), to.into_bytes());
-        let from_now =
-            self.kv.engine.range_keys(EtcdKeys::One(b"\0".to_vec()), self.config.timeout)?;
+        // Whatever key it is, the answer tells the revision; but only one of the table's own may be asked for by all who may use it.
+        let any = EtcdKeys::One(self.keys.head().into_bytes());
+        let from_now = self.kv.engine.range_keys(any, self.config.timeout)?;
         let watch = self.kv.engine.watch(watched, from_now.revision + 1, move |news| {
             let owner = |key: &[u8]| std::str::from_utf8(key).ok().and_then(|it| keys.owner_of(it));
             let mut called = true;

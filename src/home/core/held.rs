@@ -19,7 +19,8 @@ pub(super) fn in_vain<M: Memory>(
     id: TicketId,
 ) -> Option<TicketState> {
     match table.ticket(id) {
-        Some(TicketState::Waiting)
+        // Granted, too: that may not have come to count, and is over before it began if it has.
+        Some(TicketState::Waiting | TicketState::Granted(_))
             if table.owner_of_place(table.place_of(id)) == part.owner() && !part.is_sure() =>
         {
             Some(TicketState::Refused(Reason::EngineLost))
