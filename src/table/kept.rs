@@ -15,6 +15,8 @@ use super::layout::{Lease, flag};
 use super::memory::Memory;
 use super::owner::owner_in;
 use super::slot::{Word, end_after, is_late};
+#[cfg(feature = "cluster")]
+use super::types::LeaseId;
 use super::types::{Error, FOREVER, LeaseState, Time};
 use super::{Reason, Table};
 
@@ -210,6 +212,14 @@ impl<M: Memory> Table<M> {
 
     fn kept_end(&self, index: u32) -> Time {
         self.memory.kept().map_or(FOREVER, |kept| kept.end(index, self.lease_record(index)))
+    }
+
+    /// The leases whose time is or was kept here, as far as they are known.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn kept_ids(&self) -> Vec<LeaseId> {
+        let Some(kept) = self.memory.kept() else { return Vec::new() };
+        let ids = kept.ends.iter().map(|own| LeaseId(own.id.get()));
+        ids.filter(|id| self.known_lease(*id).is_ok()).collect()
     }
 
     /// Others have changed the table: there may be leases in it whose time is to be kept here from now on.

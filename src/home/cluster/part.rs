@@ -250,12 +250,15 @@ impl Part {
         std::mem::take(&mut self.former.lock())
     }
 
-    pub fn remember_former(&self, owner: u16) {
-        self.former.lock().push(owner);
+    pub fn remember_former(&self, owners: Vec<u16>) {
+        self.former.lock().extend(owners);
     }
 
     pub fn remember_cut_off(&self, leases: Vec<LeaseId>) {
-        self.cut_off.lock().extend(leases);
+        let mut cut_off = self.cut_off.lock();
+        cut_off.extend(leases);
+        cut_off.sort_unstable();
+        cut_off.dedup();
     }
 
     pub fn cut_off(&self) -> Vec<LeaseId> {

@@ -242,7 +242,8 @@ impl Store {
 
     /// A whole copy for the engine, if one is due. The copy here must be as the engine has it.
     pub fn base_if_due(&self) -> Option<Base> {
-        (self.number - self.base >= CHANGES).then(|| Base {
+        // Somebody else's may be one of later changes than this copy has.
+        (self.number.saturating_sub(self.base) >= CHANGES).then(|| Base {
             keys: self.keys.clone(),
             number: self.number,
             unchanged: (self.keys.base(), self.base_revision),

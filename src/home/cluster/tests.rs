@@ -160,3 +160,31 @@ fn copies_agree_whatever_happens_to_requests() {
         assert!(kv.len() < 700, "nobody removes old changes: {}", kv.len());
     }
 }
+
+/// A process that lags behind learns of a copy of later changes: it must not put its own, older one in that one's place.
+#[test]
+fn a_copy_is_never_replaced_by_an_older_one() {
+    let kv = Model::new(|| Fate::Answered);
+    let (mut busy, mut idle) = (Client::new(1), Client::new(2));
+    busy.open(&kv);
+    let change = |client: &mut Client, count: u64| {
+        for step in 0..count {
+            let claim = Claim { ttl: 1, ..Claim::one("busy", &["a"]) };
+            let told = client.run(&kv, |table| table.claim(table.now().max(step) + 2, &claim));
+            assert!(matches!(told, Ok(Outcome::Granted(_))), "{told:?}");
+        }
+    };
+    change(&mut busy, 300);
+    idle.open(&kv);
+    change(&mut busy, 300);
+    let older = idle.store.base_if_due().expect("there is none yet");
+    let written = busy.store.base_if_due().expect("it is due").write(&kv).unwrap();
+    busy.store.has_base(written);
+    let found = older.write(&kv).unwrap();
+    assert_eq!(found, written, "the later one stays");
+    idle.store.has_base(found);
+    assert!(idle.store.base_if_due().is_none(), "it would take the later one's place");
+    change(&mut busy, 1);
+    idle.store.catch_up(&kv).unwrap();
+    assert!(idle.replica.words().eq(busy.replica.words()));
+}

@@ -21,8 +21,9 @@ pub(super) const UNREACHABLE: Error = Error::System(libc::EHOSTUNREACH);
 /// Between two questions to an engine that does not answer.
 pub(super) const PAUSE: Duration = Duration::from_millis(100);
 
-/// How long those wait who were overtaken again and again, at first and at most.
-const STEP_BACK: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(64)];
+/// Who was overtaken so often waits a little, and longer each time, up to a limit.
+const PATIENT: u32 = 4;
+const STEP_BACK: [Duration; 2] = [Duration::from_micros(500), Duration::from_millis(8)];
 
 impl<U: Undo> Core<U> {
     /// Runs a command until what it did counts. An answer that changed nothing is given only if it is one to what the table was while this ran.
@@ -310,11 +311,11 @@ fn concerned<U: Undo>(
     needs.concerned.extend(owners);
 }
 
-/// Who was overtaken often lets others go first for a moment: then at least they get on.
+/// Who was overtaken often lets others go first for a moment. Not at once: as long as somebody gets through each time, none is lost.
 fn step_back(times: u32) {
     let [first, most] = STEP_BACK;
-    if times > 1 {
-        std::thread::sleep(half_to_whole((first * (1 << times.min(10))).min(most)));
+    if let Some(more) = times.checked_sub(PATIENT) {
+        std::thread::sleep(half_to_whole((first * (1 << more.min(10))).min(most)));
     }
 }
 

@@ -14,9 +14,7 @@ use crate::home::cluster::{Conditions, Failure, Group, Made, Part, Replica};
 use crate::home::refused::{Cause, Refused};
 use crate::home::thread;
 use crate::home::wake::Woken;
-use crate::table::{
-    Error, FOREVER, LeaseId, Memory, Reaped, Reason, Settings, Table, Time, first_sequence,
-};
+use crate::table::{Error, FOREVER, Memory, Reaped, Reason, Settings, Table, Time, first_sequence};
 
 /// How often the keeper looks if it hears nothing.
 const NAP: Duration = Duration::from_secs(1);
@@ -210,7 +208,7 @@ impl<U: Undo> Core<U> {
 
     /// The others may have taken this process for dead: what it had is over, under whatever number, and it has a session again.
     fn begin_again(&self, part: &Part) -> Result<(), Error> {
-        part.remember_cut_off(self.own_leases(part));
+        part.remember_cut_off(self.peek(|table| table.kept_ids()));
         part.have_session().map_err(|_| UNREACHABLE)?;
         self.keep_own_times(part);
         part.listen().map_err(|_| UNREACHABLE)?;
@@ -219,20 +217,17 @@ impl<U: Undo> Core<U> {
         self.run_clustered(part, Conditions::default, |table, now| {
             table.was_cut_off(now, &cut_off)
         })?;
-        let mut all = Ok(());
-        for owner in part.take_former().into_iter().filter(|owner| *owner != own) {
-            if let Err(error) = self.reap_clustered(part, owner, Reason::EngineLost) {
-                part.remember_former(owner);
-                all = Err(error);
-            }
+        let former = part.take_former();
+        for owner in former.iter().filter(|owner| **owner != own) {
+            // Whoever has the number by now gives back what it finds under it before anything else.
+            let _ = self.reap_clustered(part, *owner, Reason::EngineLost);
         }
-        all
-    }
-
-    /// What this process holds, as far as it knows.
-    fn own_leases(&self, part: &Part) -> Vec<LeaseId> {
-        let own = |lease: &crate::table::LeaseInfo| lease.owner == part.owner();
-        self.peek(|table| table.leases()).into_iter().filter(own).map(|lease| lease.id).collect()
+        let left = self.peek(|table| table.leases());
+        if left.iter().any(|lease| cut_off.contains(&lease.id) && former.contains(&lease.owner)) {
+            part.remember_former(former);
+            return Err(UNREACHABLE);
+        }
+        Ok(())
     }
 
     /// Gives back what a process had that is gone. An error if somebody else has its number by now, or the engine cannot be reached.
