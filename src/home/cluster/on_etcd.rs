@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::etcd::{self, Compare, Engine, EngineError, Is, Keys, OpAnswer, What};
+use super::etcd::{self, Compare, Engine, EngineError, Keys, OpAnswer};
 use super::kv::{Answer, Entry, Kv, Op, Range, Revision, Trouble, Txn};
 
 /// A connection, and how long an answer may take.
@@ -41,8 +41,7 @@ impl Kv for OnEtcd {
     fn txn(&self, txn: &Txn) -> Result<Answer, Trouble> {
         let compare = |(key, revision): &(String, Revision)| Compare {
             key: key.as_bytes().to_vec(),
-            what: What::ModRevision(*revision),
-            is: Is::Equal,
+            mod_revision: *revision,
         };
         let op = |op: &Op| match op {
             Op::Put { key, value, session } => etcd::Op::Put {
