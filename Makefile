@@ -29,7 +29,7 @@ cluster:
 bench:
 	@python3 -c 'import filelock' 2>/dev/null || python3 -m pip install --quiet filelock || echo 'filelock (a Python package) is missing: its line will be, too'
 	@test -x target/gpu-gate/bin/gpu-gate || { python3 -m venv target/gpu-gate && target/gpu-gate/bin/pip install --quiet gpu-gate; } || echo 'gpu-gate (a Python package) is missing: its line will be, too'
-	cargo run --release -p ternlease-bench
+	cargo run --release -p ternlease-bench --features etcd
 	@scripts/bench-bindings
 
 budget:

@@ -3,7 +3,7 @@
 
 if(CMAKE_CROSSCOMPILING)
   message(FATAL_ERROR "ternlease: to compile for another machine, build the library with
-  cargo build --locked --release -p ternlease-c --lib --target TRIPLE
+  cargo build --locked --release -p ternlease-c --lib --features cluster --target TRIPLE
 and set TERN_PREBUILT_DIR to target/TRIPLE/release")
 endif()
 
@@ -26,7 +26,11 @@ set(tern_host "${CMAKE_MATCH_1}")
 set(tern_cargo_dir "${CMAKE_CURRENT_BINARY_DIR}/cargo")
 set(tern_made_in "${tern_cargo_dir}/${tern_host}/release")
 set(TERN_NATIVE_LIBS_TOLD "${tern_cargo_dir}/native-static-libs.txt")
-string(REPLACE ";" "," tern_features "${TERN_FEATURES}")
+set(tern_features ${TERN_FEATURES})
+if(TERN_CLUSTER)
+  list(APPEND tern_features cluster)
+endif()
+list(JOIN tern_features "," tern_features)
 
 # Directory and target are given, so that no setting of the user's makes cargo put the files elsewhere.
 # Cargo leaves alone what it finds up to date: touched, so that make and ninja do so too.

@@ -1,5 +1,5 @@
 //! Benchmarks of ternlease beside its peers: the `ternary-lease` crate, a pool on `tokio::sync::Semaphore`,
-//! lock files, and the `coren` crate.
+//! lock files, the `coren` crate, and bare calls of etcd.
 //!
 //! Both sides are measured in the same run, in turns, so that whatever else the machine does hits both;
 //! the ratio is taken per turn, and the median of the ratios is what counts. Nothing here asserts a time.
@@ -14,6 +14,20 @@ mod cost_kernels;
 mod cost_predict;
 mod cost_probe;
 mod cost_reference;
+#[cfg(feature = "etcd")]
+mod etcd;
+#[cfg(feature = "etcd")]
+mod etcd_bare;
+#[cfg(feature = "etcd")]
+mod etcd_claim;
+#[cfg(feature = "etcd")]
+mod etcd_crowd;
+#[cfg(feature = "etcd")]
+mod etcd_handover;
+#[cfg(feature = "etcd")]
+mod etcd_peers;
+#[cfg(feature = "etcd")]
+mod etcd_renew;
 mod handover;
 mod host;
 mod host_claim;
@@ -53,7 +67,8 @@ Benchmarks of ternlease beside its peers.
 usage: ternlease-bench [--quick] [FILTER...]
        ternlease-bench instructions [--check | --record]
 
-FILTER       a name, or the beginning of one: lease, pool, host, capi, cost, cli, lease.state, lease.tick.100
+FILTER       a name, or the beginning of one: lease, pool, host, capi, cost, cli, lease.state, lease.tick.100;
+             etcd, if it was built with the feature of that name
 --quick      fewer rounds: under a minute instead of a few; less exact
 --help       this text
 
@@ -109,5 +124,7 @@ fn benchmarks(words: &[&str]) -> ExitCode {
     capi::run(&mut bench);
     cost::run(&mut bench);
     cli::run(&mut bench);
+    #[cfg(feature = "etcd")]
+    etcd::run(&mut bench);
     bench.finish()
 }

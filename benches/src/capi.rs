@@ -80,6 +80,8 @@ impl Driver {
         run_to_end(
             Command::new(env!("CARGO"))
                 .args(["build", "--quiet", "--release", "-p", "ternlease-c", "--lib"])
+                // As packages have it, if what it is compared with has it, too.
+                .args(if cfg!(feature = "etcd") { &["--features", "cluster"][..] } else { &[] })
                 .arg("--target-dir")
                 .arg(&target)
                 .current_dir(&root),

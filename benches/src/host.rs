@@ -28,7 +28,7 @@ pub fn run(bench: &mut Bench) {
 /// What a worker does with its line, and with what it was told when it started.
 type Role = fn(&Place, usize, &str) -> Result<(), Problem>;
 
-const ROLES: [(&str, Role); 7] = [
+const ROLES: &[(&str, Role)] = &[
     ("holder", host_state::holder),
     ("receiver", host_handover::receiver),
     ("one_of_many", host_crowd::one_of_many),
@@ -36,6 +36,10 @@ const ROLES: [(&str, Role); 7] = [
     ("heir", host_death::heir),
     ("heir_by_flock", host_death::heir_by_flock),
     ("witness", host_death::witness),
+    #[cfg(feature = "etcd")]
+    ("etcd_waiter", crate::etcd_handover::waiter),
+    #[cfg(feature = "etcd")]
+    ("etcd_clients", crate::etcd_crowd::clients),
 ];
 
 /// A worker: this program again.

@@ -43,7 +43,8 @@ def find_library() -> Path:
 
 def cargo_build(checkout: Path) -> Path:
     """Builds the library of a checkout."""
-    subprocess.run(["cargo", "build", "--release", "--locked", "-p", "ternlease-c"], cwd=checkout, check=True)
+    command = ["cargo", "build", "--release", "--locked", "-p", "ternlease-c", "--features", "cluster"]
+    subprocess.run(command, cwd=checkout, check=True)
     target = os.environ.get("CARGO_TARGET_DIR") or "target"
     return checkout / target / "release" / "libternlease.so"
 

@@ -9,7 +9,7 @@ use crate::exit::{Failure, NO_DEVICES};
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Which pool")]
 pub struct Place {
-    /// The pool: host:, host:NAME or host:/PATH for all processes of this machine
+    /// The pool: host:, host:NAME or host:/PATH for all processes of this machine; etcd://HOST:PORT,…/NAME for many machines
     #[arg(long, global = true, value_name = "URL", env = "TERNLEASE_POOL", hide_env_values = true)]
     pool: Option<String>,
     /// Pretend that there are so many devices, in a pool of their own
@@ -75,6 +75,17 @@ impl Place {
         match pool.capacity() {
             0 => Err(Failure::with(NO_DEVICES, why_none(&pool))),
             _ => Ok(pool),
+        }
+    }
+
+    /// A lease that goes on without the process that claimed it: is there such a thing in this pool?
+    pub fn check_inheritable(&self) -> Result<(), Failure> {
+        match self.url().starts_with("etcd:") {
+            true => Err(Failure::new(
+                "a lease of a pool that machines share ends with the process that claims it; use \
+                 `ternlease run`",
+            )),
+            false => Ok(()),
         }
     }
 

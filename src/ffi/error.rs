@@ -95,6 +95,7 @@ impl From<OpenError> for Failure {
         let (status, os_errno) = match error.os_errno() {
             0 if error.is_corrupt() => (tern_status_t::TERN_ERR_CORRUPT, 0),
             0 if error.is_stuck() => (tern_status_t::TERN_ERR_STUCK, 0),
+            0 if error.is_unsupported() => (tern_status_t::TERN_ERR_UNSUPPORTED, 0),
             0 => (tern_status_t::TERN_ERR_BAD_URL, 0),
             number => (tern_status_t::TERN_ERR_SYSTEM, number),
         };

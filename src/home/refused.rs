@@ -20,11 +20,19 @@ pub(crate) enum Cause {
     Corrupt,
     /// A process does not go on.
     Stuck,
+    /// This system, or this build, does not have it.
+    #[allow(dead_code)] // Some builds on some systems have everything.
+    Unsupported,
 }
 
 impl Refused {
     pub fn words(problem: impl Into<Cow<'static, str>>) -> Self {
         Refused { problem: problem.into(), cause: Cause::Unfit }
+    }
+
+    #[allow(dead_code)] // As above.
+    pub fn unsupported(problem: &'static str) -> Self {
+        Refused { problem: problem.into(), cause: Cause::Unsupported }
     }
 
     pub fn no_memory() -> Self {

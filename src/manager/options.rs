@@ -178,6 +178,11 @@ impl OpenError {
     pub fn is_stuck(&self) -> bool {
         self.why.cause == Cause::Stuck
     }
+
+    /// Is there such a home, but not on this system, or not in this build of the library? The text says what is missing.
+    pub fn is_unsupported(&self) -> bool {
+        self.why.cause == Cause::Unsupported
+    }
 }
 
 impl fmt::Display for OpenError {
@@ -205,6 +210,10 @@ pub(super) enum Where<'a> {
     Nowhere(&'a str),
 }
 
+#[cfg(not(feature = "cluster"))]
+const NO_CLUSTER: &str = "this build of ternlease has no cluster home; build it with the cargo feature \
+    `cluster` (CMake: -DTERN_CLUSTER=ON)";
+
 pub(super) fn home_of(url: &str) -> Result<Where<'_>, OpenError> {
     let fail = |problem| Err(OpenError::new(url, Refused::words(problem)));
     match url.split_once(':') {
@@ -214,8 +223,14 @@ pub(super) fn home_of(url: &str) -> Result<Where<'_>, OpenError> {
         Some(("host", rest)) => Ok(Where::Host(rest)),
         #[cfg(feature = "cluster")]
         Some(("etcd", _)) => Ok(Where::Cluster),
+        // Not the URL itself: there may be a password in it.
+        #[cfg(not(feature = "cluster"))]
+        Some(("etcd", _)) => Err(OpenError::new("etcd://…", Refused::unsupported(NO_CLUSTER))),
         #[cfg(not(target_os = "linux"))]
-        Some(("host", _)) => fail("`host:` needs Linux; use `process:`"),
+        Some(("host", _)) => {
+            let problem = "`host:` needs Linux; use `process:`";
+            Err(OpenError::new(url, Refused::unsupported(problem)))
+        }
         Some(_) => fail("this kind of home is not known; use `process:` or `host:`"),
         None => fail("a URL begins with the kind of home and a colon, as in `process:`"),
     }
@@ -232,5 +247,14 @@ mod tests {
             let error = home_of(url).unwrap_err().to_string();
             assert!(error.contains(word) && error.contains(url), "{error}");
         }
+    }
+
+    #[cfg(not(feature = "cluster"))]
+    #[test]
+    fn a_home_that_was_not_built_says_what_to_build_and_no_password() {
+        let error = home_of("etcd://me:secret@a:2379/pool").unwrap_err();
+        assert!(error.is_unsupported());
+        let text = error.to_string();
+        assert!(text.contains("feature `cluster`") && !text.contains("secret"), "{text}");
     }
 }

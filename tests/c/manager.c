@@ -22,7 +22,7 @@ static void check_open(void)
     EXPECT(TERN_OK, tern_manager_open, "process:and more", 8, NULL, &manager);
     tern_manager_close(manager);
 
-    const char *urls[] = { "", ":", "process", "process:x", "Process:", "host:a/b", "host:.", "etcd://a:1/x", "file:///", "x" };
+    const char *urls[] = { "", ":", "process", "process:x", "Process:", "host:a/b", "host:.", "file:///", "x" };
     for (size_t i = 0; i < sizeof urls / sizeof urls[0]; i++) {
         manager = NULL;
         EXPECT(TERN_ERR_BAD_URL, tern_manager_open, TERN_STR(urls[i]), NULL, &manager);

@@ -125,13 +125,16 @@ impl Etcd {
         self.nodes[index].client
     }
 
+    /// What a server counts under this name, if it does and says so.
+    pub fn count(&self, index: usize, name: &str) -> Option<f64> {
+        let said = self.nodes[index].get("/metrics")?;
+        let line = said.lines().find(|line| line.split(' ').next() == Some(name))?;
+        line.split(' ').nth(1)?.parse().ok()
+    }
+
     /// How often the data of the first server have changed.
     pub fn revision(&self) -> i64 {
-        let said = self.nodes[0].get("/metrics").expect("it answers");
-        let found = said.lines().find_map(|line| {
-            line.strip_prefix("etcd_debugging_mvcc_current_revision ")?.parse::<f64>().ok()
-        });
-        found.expect("it counts") as i64
+        self.count(0, "etcd_debugging_mvcc_current_revision").expect("it counts") as i64
     }
 
     /// Kills a server, and comes back when it is gone.
@@ -288,7 +291,10 @@ impl Node {
 fn server() -> Option<&'static Path> {
     static SERVER: OnceLock<Option<PathBuf>> = OnceLock::new();
     let server = SERVER.get_or_init(|| {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/get-etcd");
+        // Of the checkout, in which the package that uses this may be a folder.
+        let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+        let mut scripts = above.map(|folder| folder.join("scripts/get-etcd"));
+        let script = scripts.find(|script| script.exists()).expect("a checkout has its scripts");
         let output = Command::new(script).output().unwrap();
         let why = String::from_utf8_lossy(&output.stderr);
         match output.status.code() {

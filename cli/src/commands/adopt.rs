@@ -38,6 +38,7 @@ pub struct Args {
 
 /// Adopts.
 pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
+    place.check_inheritable()?;
     let owner = Owner::of(args.pid)?;
     let pool = place.open_with_devices()?;
     let names = match args.named.is_empty() {

@@ -55,6 +55,7 @@ pub struct Args {
 
 /// Claims.
 pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
+    place.check_inheritable()?;
     let owner = args.owner.map_or_else(Owner::caller, Owner::of)?;
     let pool = place.open_with_devices()?;
     let signals = Signals::of_the_end()?;

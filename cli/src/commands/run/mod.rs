@@ -19,7 +19,7 @@ use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use ternlease::{Env, GpuPool, Inherited, LeaseId};
+use ternlease::{Env, Error, GpuPool, Inherited, LeaseId};
 
 use crate::exit::{Failure, NO_DEVICES};
 use crate::place::{Place, why_none};
@@ -80,8 +80,8 @@ pub struct Args {
 struct Held {
     id: LeaseId,
     env: Env,
-    /// As long as somebody has this, the lease is held.
-    kept: Inherited,
+    /// As long as somebody has this, the lease is held. None where no process can inherit a lease: then it ends with this one.
+    kept: Option<Inherited>,
 }
 
 /// Runs the program.
@@ -117,6 +117,10 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
         Manners { notice_signal: args.notice_signal, grace: args.grace, max_time: args.max_time };
     let lease = held.as_ref().map(|held| (pool.manager().clone(), held.id));
     let end = Supervisor { child, signals, terminal, fate: Fate::of(lease, manners) }.run();
+    // Nobody uses devices that are not leased.
+    if held.as_ref().is_some_and(|held| held.kept.is_none()) {
+        children::kill_all();
+    }
     // Whoever is left of the program keeps the lease; if nobody is, it is not left to others to find that out.
     match children::are_gone() {
         true => give_back(&pool, held),
@@ -152,8 +156,12 @@ fn claim(args: &Args, pool: &GpuPool, signals: &Signals) -> Result<Claimed, Fail
     };
     let lease = pool.take_up(id)?;
     let env = if wish.uuid { lease.env_by_uuid() } else { lease.env() };
-    let kept = pool.manager().keep_for_children(id)?;
-    // From here on it is held by whoever has the descriptor.
+    let kept = match pool.manager().keep_for_children(id) {
+        Ok(kept) => Some(kept),
+        Err(Error::NotShared) => None,
+        Err(error) => return Err(error.into()),
+    };
+    // From here on it is held by whoever has the descriptor, or by the pool that is open here.
     lease.into_id();
     if args.ttl.is_some() {
         pool.keep_alive(id)?;

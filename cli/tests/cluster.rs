@@ -1,0 +1,56 @@
+//! The command on a pool that machines share.
+#![cfg(feature = "cluster")]
+#![allow(missing_docs)]
+
+mod common;
+#[path = "../../tests/common/etcd.rs"]
+mod etcd;
+
+use std::process::{Command, Stdio};
+
+use common::{Started, errors, lives, text, wait_until};
+use etcd::Etcd;
+use ternlease::{LeaseManager, Reason};
+
+fn command(url: &str, words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ternlease"));
+    command.env_remove("TERNLEASE_LEASE").env_remove("TERNLEASE_SLOTS");
+    command.args(["--pool", url, "--devices", "fake:1"]).args(words).stdin(Stdio::null());
+    command
+}
+
+#[test]
+fn run_holds_its_device_until_all_that_it_started_is_gone() {
+    let Some(etcd) = Etcd::start() else { return };
+    let url = format!("etcd://{}/command?session_ttl=10", etcd.authority());
+    let script = "sleep 1000 >/dev/null 2>&1 & echo $!; read line; exit 7";
+    let mut first = command(&url, &["run", "--", "sh", "-c", script]);
+    first.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut first = Started::new(first);
+    let left_behind = first.number();
+    let manager = LeaseManager::open(&url).unwrap();
+    assert_eq!(manager.active_count(), 1);
+    let status = command(&url, &["status"]).output().unwrap();
+    assert!(status.status.success() && text(&status.stdout).contains("sh"), "{status:?}");
+
+    let mut second = command(&url, &["run", "--quiet", "--", "echo", "mine"]);
+    second.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut second = Started::new(second);
+    wait_until("the second waits", || manager.pending_claimers() == 1);
+    assert!(lives(left_behind));
+    assert_eq!(first.end(), (Some(7), None));
+    assert!(!lives(left_behind), "it would use a device that is not leased");
+    assert_eq!(second.line(), "mine");
+    assert_eq!(second.end(), (Some(0), None));
+    wait_until("all is given back", || manager.active_count() == 0);
+    assert_eq!(manager.count(Reason::Released), 2);
+}
+
+#[test]
+fn what_cannot_outlive_its_process_is_refused() {
+    let Some(etcd) = Etcd::start() else { return };
+    let url = format!("etcd://{}/refused?session_ttl=10", etcd.authority());
+    let refused = command(&url, &["claim"]).output().unwrap();
+    assert!(!refused.status.success());
+    assert!(errors(&refused).contains("ternlease run"), "{}", errors(&refused));
+}
