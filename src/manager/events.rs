@@ -216,6 +216,8 @@ impl EventReader {
         // With its manager the time of a table ends.
         let ended = self.home.is_closed() || self.home.is_abandoned();
         self.missed += run!(&self.home, |table, now| {
+            // A home may run it again, on a table that has gone on.
+            events.clear();
             if !ended {
                 // Fails only for a time beyond all times, and then looking is still right.
                 let _ = table.advance(now);

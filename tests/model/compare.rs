@@ -3,13 +3,12 @@
 use std::fmt::{Arguments, Debug};
 
 use ternlease::table::{
-    Cancelled, Deadlock, Error, Event, FOREVER, LeaseId, Outcome, Reason, Settings, TicketState,
-    Time, Wait, What,
+    Deadlock, Event, FOREVER, LeaseId, Reason, Settings, TicketState, Time, What,
 };
 
 use super::Model;
 use super::invariants::{Invariants, Seen};
-use super::step::{Answer, Real, Step, run_on_model};
+use super::step::{Real, Step, run_on_model};
 use super::tally::Tally;
 
 /// How far ahead readers look.
@@ -49,8 +48,10 @@ impl Pair {
     /// One command on both; an error says what differs.
     pub fn step(&mut self, step: &Step) -> Result<(), String> {
         self.steps += 1;
-        let step =
-            &step.without_future(self.real.leases.len() as u64, self.real.tickets.len() as u64);
+        let step = &step.without_future(
+            self.real.numbers.leases.len() as u64,
+            self.real.numbers.tickets.len() as u64,
+        );
         let seen = self.model.events.len();
         let expected = run_on_model(&mut self.model, &self.real.ids, step);
         let answer = self.real.run(step);
@@ -66,7 +67,7 @@ impl Pair {
                 lines(&events)
             )
         })?;
-        same(format_args!("answer"), &answer, &self.translate_answer(expected))?;
+        same(format_args!("answer"), &answer, &self.real.numbers.answer(expected))?;
         self.compare_totals()?;
         // What is refused changes nothing: now and then is enough.
         if answer.is_ok() || !events.is_empty() || self.each(4) {
@@ -79,97 +80,23 @@ impl Pair {
         }
         self.real.table.verify().map_err(|text| format!("verify: {text}"))?;
         let overtakers =
-            self.model.overtakers.iter().map(|ticket| self.real.ticket(*ticket)).collect();
+            self.model.overtakers.iter().map(|ticket| self.real.numbers.ticket(*ticket)).collect();
         let now = self.model.now();
         let seen = Seen { step, now, answer: &answer, events: &events, overtakers };
         self.invariants.check(&seen, &self.real, &self.holders, &self.names)
     }
 
-    /// New ids are paired here, in the order in which they come into being.
     fn compare_events(&mut self, seen: usize, events: &[Event]) -> Result<(), String> {
         for (place, expected) in self.model.events[seen..].iter().enumerate() {
             self.tally.event(expected);
             let Some(event) = events.get(place) else {
                 return Err(format!("event missing: {expected:?}"));
             };
-            if let (What::Granted { .. }, What::Granted { lease, .. }) =
-                (&expected.what, &event.what)
-            {
-                if self.real.leases.last().is_some_and(|last| last >= lease) {
-                    return Err(format!("lease id {lease} does not grow"));
-                }
-                self.real.leases.push(*lease);
-            }
-            if let (What::Queued { .. }, What::Queued { ticket }) = (&expected.what, &event.what) {
-                if self.real.tickets.last().is_some_and(|last| last >= ticket) {
-                    return Err(format!("ticket id {ticket} does not grow"));
-                }
-                self.real.tickets.push(*ticket);
-            }
-            same(format_args!("event"), event, &self.translate_event(expected))?;
+            self.real.numbers.compare_event(event, expected)?;
         }
         match events.get(self.model.events.len() - seen) {
             Some(event) => Err(format!("event too many: {event:?}")),
             None => Ok(()),
-        }
-    }
-
-    fn lease(&self, id: LeaseId) -> LeaseId {
-        self.real.lease(id.0)
-    }
-
-    fn translate_event(&self, event: &Event) -> Event {
-        let mut event = event.clone();
-        match &mut event.what {
-            What::Granted { lease, ticket } => {
-                *lease = self.lease(*lease);
-                *ticket = ticket.map(|ticket| self.real.ticket(ticket.0));
-            }
-            What::RenewedLate { lease, .. }
-            | What::Revoking { lease, .. }
-            | What::Ended { lease, .. } => {
-                *lease = self.lease(*lease);
-            }
-            What::Queued { ticket } | What::Refused { ticket, .. } => {
-                *ticket = self.real.ticket(ticket.0)
-            }
-            What::Health { .. } => {}
-            unknown => panic!("the model does not know {unknown:?}"),
-        }
-        event
-    }
-
-    fn translate_answer(&self, answer: Result<Answer, Error>) -> Result<Answer, Error> {
-        Ok(match answer? {
-            Answer::Outcome(Outcome::Granted(lease)) => {
-                Answer::Outcome(Outcome::Granted(self.lease(lease)))
-            }
-            Answer::Outcome(Outcome::Waiting(ticket)) => {
-                Answer::Outcome(Outcome::Waiting(self.real.ticket(ticket.0)))
-            }
-            Answer::Cancelled(Cancelled::WasGranted(lease)) => {
-                Answer::Cancelled(Cancelled::WasGranted(self.lease(lease)))
-            }
-            Answer::Cancelled(Cancelled::WasCollected(lease)) => {
-                Answer::Cancelled(Cancelled::WasCollected(self.lease(lease)))
-            }
-            Answer::Deadlocks(found) => Answer::Deadlocks(
-                found.into_iter().map(|deadlock| self.translate_deadlock(deadlock)).collect(),
-            ),
-            other => other,
-        })
-    }
-
-    fn translate_deadlock(&self, deadlock: Deadlock) -> Deadlock {
-        let wait = |wait: Wait| Wait {
-            ticket: wait.ticket.map(|ticket| self.real.ticket(ticket.0)),
-            lease: self.lease(wait.lease),
-            ..wait
-        };
-        Deadlock {
-            stuck: deadlock.stuck,
-            cycle: deadlock.cycle.into_iter().map(wait).collect(),
-            victim: self.lease(deadlock.victim),
         }
     }
 
@@ -189,8 +116,8 @@ impl Pair {
         let (model, table) = (&self.model, &self.real.table);
         let now = model.now();
         let all = self.each(16);
-        for number in 1..=self.real.leases.len() as u64 {
-            let id = self.real.lease(number);
+        for number in 1..=self.real.numbers.leases.len() as u64 {
+            let id = self.real.numbers.lease(number);
             // What has ended does not change with time: once is enough.
             let ahead = if model.held.contains_key(&number) { &AHEAD[..] } else { &AHEAD[..1] };
             for later in ahead {
@@ -207,15 +134,11 @@ impl Pair {
                     .any(|event| matches!(event.what, What::Ended { lease, .. } if lease == id))
             };
             if all || model.held.contains_key(&number) || changed() {
-                let mut expected = model.lease(number);
-                if let Some(info) = &mut expected {
-                    info.id = id;
-                    info.parent = info.parent.map(|parent| self.lease(parent));
-                }
+                let expected = model.lease(number).map(|info| self.real.numbers.lease_info(info));
                 same(format_args!("lease {number}"), &table.lease(id), &expected)?;
             }
         }
-        let unknown = self.real.lease(0);
+        let unknown = self.real.numbers.lease(0);
         same(format_args!("state of an unknown lease"), &table.state(unknown, now), &None)?;
         same(format_args!("unknown lease"), &table.lease(unknown), &None)
     }
@@ -223,32 +146,30 @@ impl Pair {
     fn compare_tickets(&self, events: &[Event]) -> Result<(), String> {
         let (model, table) = (&self.model, &self.real.table);
         let all = self.each(16) || !events.is_empty();
-        for number in 1..=self.real.tickets.len() as u64 {
+        for number in 1..=self.real.numbers.tickets.len() as u64 {
             if !all && !model.waiting.contains_key(&number) {
                 continue;
             }
-            let id = self.real.ticket(number);
-            let expected = model.ticket(number).map(|state| match state {
-                TicketState::Granted(lease) => TicketState::Granted(self.lease(lease)),
-                other => other,
-            });
+            let id = self.real.numbers.ticket(number);
+            let expected = model.ticket(number).map(|state| self.real.numbers.ticket_state(state));
             same(format_args!("ticket {number}"), &table.ticket(id), &expected)?;
         }
         let mut line = model.tickets();
         for info in &mut line {
-            info.id = self.real.ticket(info.id.0);
+            info.id = self.real.numbers.ticket(info.id.0);
             same(format_args!("place of {}", info.id), &table.place(info.id), &Some(info.place))?;
         }
         same(format_args!("line"), &table.tickets(), &line)?;
         for ticket in self
             .real
+            .numbers
             .tickets
             .iter()
             .filter(|ticket| table.ticket(**ticket) != Some(TicketState::Waiting))
         {
             same(format_args!("place of a decided ticket"), &table.place(*ticket), &None)?;
         }
-        let unknown = self.real.ticket(0);
+        let unknown = self.real.numbers.ticket(0);
         same(format_args!("unknown ticket"), &table.ticket(unknown), &None)?;
         same(format_args!("place of an unknown ticket"), &table.place(unknown), &None)
     }
@@ -265,7 +186,7 @@ impl Pair {
         }
         for holder in &self.holders {
             let expected: Vec<LeaseId> =
-                model.held_by(holder).into_iter().map(|id| self.real.lease(id)).collect();
+                model.held_by(holder).into_iter().map(|id| self.real.numbers.lease(id)).collect();
             same(format_args!("held by {holder}"), &table.held_by(holder), &expected)?;
         }
         Ok(())
@@ -276,12 +197,12 @@ impl Pair {
         let found = self.real.table.find_deadlocks(self.model.now());
         let expected = self.model.deadlocks_now();
         let expected: Vec<Deadlock> =
-            expected.into_iter().map(|deadlock| self.translate_deadlock(deadlock)).collect();
+            expected.into_iter().map(|deadlock| self.real.numbers.deadlock(deadlock)).collect();
         same(format_args!("deadlocks"), &found, &Ok(expected))
     }
 }
 
-fn same<T: Debug + PartialEq>(what: Arguments<'_>, table: &T, model: &T) -> Result<(), String> {
+pub fn same<T: Debug + PartialEq>(what: Arguments<'_>, table: &T, model: &T) -> Result<(), String> {
     if table == model {
         Ok(())
     } else {
@@ -289,6 +210,6 @@ fn same<T: Debug + PartialEq>(what: Arguments<'_>, table: &T, model: &T) -> Resu
     }
 }
 
-fn lines(events: &[Event]) -> String {
+pub fn lines(events: &[Event]) -> String {
     events.iter().map(|event| format!("  {event:?}\n")).collect()
 }

@@ -225,7 +225,7 @@ impl World {
         rng.between(0, known + 1)
     }
 
-    fn a_ticket(&self, rng: &mut Rng, model: &Model) -> u64 {
+    pub fn a_ticket(&self, rng: &mut Rng, model: &Model) -> u64 {
         if rng.percent(75) && !model.waiting.is_empty() {
             let waiting: Vec<u64> = model.waiting.keys().copied().collect();
             return *rng.pick(&waiting);

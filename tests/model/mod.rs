@@ -12,6 +12,7 @@ mod takeback;
 pub mod compare;
 pub mod generate;
 pub mod invariants;
+pub mod numbers;
 pub mod step;
 pub mod tally;
 
@@ -153,7 +154,7 @@ pub struct Model {
     pub waiting: BTreeMap<u64, Ticket>,
     decided: BTreeMap<u64, TicketState>,
     /// Granted tickets whose lease somebody was told of.
-    collected: BTreeSet<u64>,
+    pub collected: BTreeSet<u64>,
     /// For whom the tickets were that stood in line.
     ticket_owners: BTreeMap<u64, u16>,
     /// The waiting tickets as they stood in line when priorities were last brought up to date.

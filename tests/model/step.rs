@@ -5,10 +5,11 @@ use std::sync::LazyLock;
 
 use ternlease::home::process::{Arrays, new_table};
 use ternlease::table::{
-    Cancelled, Candidates, Claim, Deadlock, Error, Health, LeaseId, Outcome, Reaped, Reason,
-    ResourceId, Revoked, Settings, Table, TicketId, Time, Traits,
+    Cancelled, Candidates, Claim, Deadlock, Error, Health, Outcome, Reaped, Reason, ResourceId,
+    Revoked, Settings, Table, Time, Traits,
 };
 
+use super::numbers::Numbers;
 use super::{Ask, Model};
 
 /// Leases and tickets go by the model's numbers; a number not given out yet is an unknown id.
@@ -138,9 +139,7 @@ pub struct Real {
     pub ids: Ids,
     /// An id that the table did not give out.
     foreign: ResourceId,
-    /// Real ids of the leases 1, 2, 3, ...
-    pub leases: Vec<LeaseId>,
-    pub tickets: Vec<TicketId>,
+    pub numbers: Numbers,
 }
 
 impl Real {
@@ -149,19 +148,8 @@ impl Real {
             table: new_table(settings),
             ids: Ids::new(),
             foreign: *FOREIGN,
-            leases: Vec::new(),
-            tickets: Vec::new(),
+            numbers: Numbers::default(),
         }
-    }
-
-    pub fn lease(&self, number: u64) -> LeaseId {
-        let known = number.checked_sub(1).and_then(|place| self.leases.get(place as usize));
-        known.copied().unwrap_or(LeaseId(u64::MAX - number))
-    }
-
-    pub fn ticket(&self, number: u64) -> TicketId {
-        let known = number.checked_sub(1).and_then(|place| self.tickets.get(place as usize));
-        known.copied().unwrap_or(TicketId(u64::MAX - number))
     }
 
     pub fn run(&mut self, step: &Step) -> Result<Answer, Error> {
@@ -196,23 +184,23 @@ impl Real {
                 table.claim(now, &self.claim(ask, candidates)).map(Answer::Outcome)
             }
             Command::Renew { lease, ttl } => {
-                table.renew(now, self.lease(*lease), *ttl).map(Answer::End)
+                table.renew(now, self.numbers.lease(*lease), *ttl).map(Answer::End)
             }
             Command::Release { lease } => {
-                table.release(now, self.lease(*lease)).map(|()| Answer::Done)
+                table.release(now, self.numbers.lease(*lease)).map(|()| Answer::Done)
             }
             Command::End { lease, reason } => {
-                table.end(now, self.lease(*lease), *reason).map(|()| Answer::Done)
+                table.end(now, self.numbers.lease(*lease), *reason).map(|()| Answer::Done)
             }
-            Command::Revoke { lease, reason, by, notice } => {
-                table.revoke(now, self.lease(*lease), *reason, by, *notice).map(Answer::Revoked)
-            }
+            Command::Revoke { lease, reason, by, notice } => table
+                .revoke(now, self.numbers.lease(*lease), *reason, by, *notice)
+                .map(Answer::Revoked),
             Command::Cancel { ticket } => {
-                table.cancel(now, self.ticket(*ticket)).map(Answer::Cancelled)
+                table.cancel(now, self.numbers.ticket(*ticket)).map(Answer::Cancelled)
             }
             Command::Reap { owner, reason } => table.reap(now, *owner, *reason).map(Answer::Reaped),
             Command::GiveTo { lease, owner } => {
-                table.give_to(now, self.lease(*lease), *owner).map(|()| Answer::Done)
+                table.give_to(now, self.numbers.lease(*lease), *owner).map(|()| Answer::Done)
             }
             Command::Advance => table.advance(now).map(|()| Answer::Done),
             Command::Want { holder, resource } => {
@@ -242,7 +230,7 @@ impl Real {
             preemptible: ask.preemptible,
             preempt: ask.preempt,
             grace: ask.grace,
-            parent: ask.parent.map(|parent| self.lease(parent)),
+            parent: ask.parent.map(|parent| self.numbers.lease(parent)),
             owner: ask.owner,
         }
     }

@@ -54,7 +54,7 @@ impl Core<Replica> {
         }
         part.settle_in()
             .map_err(|why| Refused::engine("etcd does not take this process in", &why))?;
-        let clock = Clock::shared(shape.now());
+        let clock = Clock::shared(|| shape.now());
         clock.at_least(table.now());
         let home = Arc::new_cyclic(|me| {
             let core = Core::around(me, table, clock);

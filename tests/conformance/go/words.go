@@ -19,7 +19,8 @@ type words struct {
 func newWords(line string) *words {
 	w := &words{all: strings.Fields(line)}
 	for _, word := range w.all {
-		if !strings.Contains(word, "=") {
+		// A URL may have options of its own.
+		if key, _, option := strings.Cut(word, "="); !option || strings.Contains(key, ":") {
 			w.plain = append(w.plain, word)
 		}
 	}

@@ -14,8 +14,8 @@ pub struct Words<'a> {
 impl<'a> Words<'a> {
     pub fn of(line: &'a str) -> Self {
         let line: Vec<&str> = line.split_whitespace().collect();
-        let options = line.iter().filter_map(|word| word.split_once('=')).collect();
-        let plain: Vec<&str> = line.iter().copied().filter(|word| !word.contains('=')).collect();
+        let options = line.iter().copied().filter_map(option).collect();
+        let plain: Vec<&str> = line.iter().copied().filter(|word| option(word).is_none()).collect();
         Words { plain: plain.into_iter(), options, line }
     }
 
@@ -52,6 +52,11 @@ impl<'a> Words<'a> {
     pub fn has(&self, word: &str) -> bool {
         self.line.contains(&word)
     }
+}
+
+/// `key=value`; not a URL, which may have some of its own.
+fn option(word: &str) -> Option<(&str, &str)> {
+    word.split_once('=').filter(|(key, _)| !key.contains(':'))
 }
 
 fn parse<N: std::str::FromStr>(word: &str) -> Result<N, Problem> {

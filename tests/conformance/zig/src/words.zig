@@ -15,7 +15,9 @@ pub const Words = struct {
 
     pub fn maybe(self: *Words) ?[]const u8 {
         while (self.plain.next()) |word| {
-            if (std.mem.indexOfScalar(u8, word, '=') == null) return word;
+            const middle = std.mem.indexOfScalar(u8, word, '=') orelse return word;
+            // A URL may have options of its own.
+            if (std.mem.indexOfScalar(u8, word[0..middle], ':') != null) return word;
         }
         return null;
     }
