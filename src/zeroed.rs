@@ -44,6 +44,7 @@ zeroed_types!(
     ResourceNotes,
     WorkerNotes,
     IslandNotes,
+    NodeNotes,
     TicketNotes,
     WantNotes,
     LeaseNotes,

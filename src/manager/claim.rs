@@ -47,6 +47,7 @@ pub struct ClaimBuilder<'a> {
     holder: &'a str,
     candidates: Candidates<'a>,
     count: u32,
+    together: bool,
     take: Take,
     ttl: Span,
     wait: Span,
@@ -65,6 +66,7 @@ impl<'a> ClaimBuilder<'a> {
             holder,
             candidates: Candidates::Named(&[]),
             count: 1,
+            together: false,
             take: Take::ONE_SLOT,
             ttl: Span::Forever,
             wait: Span::Forever,
@@ -121,6 +123,30 @@ impl<'a> ClaimBuilder<'a> {
     /// ```
     pub fn count(self, count: u32) -> Self {
         ClaimBuilder { count, ..self }
+    }
+
+    /// All of one node: of resources that [`set_node`](LeaseManager::set_node) says are in one machine. Those without a node count as being of one.
+    /// Of nodes that have enough it gets the one with the least to spare.
+    ///
+    /// ```
+    /// # use ternlease::{LeaseManager, Options};
+    /// # let manager = LeaseManager::with(Options::ticks());
+    /// use ternlease::Error;
+    ///
+    /// for (gpu, node) in [("a0", "a"), ("a1", "a"), ("b0", "b"), ("b1", "b")] {
+    ///     manager.declare(gpu, 1, 0)?;
+    ///     manager.set_node(gpu, Some(node))?;
+    /// }
+    /// let two = || manager.claim("me").of(&["a0", "a1", "b0", "b1"]).count(2).on_one_node();
+    /// manager.acquire("a0", "ann", 9)?;
+    /// let lease = two().try_now()?;
+    /// assert_eq!(manager.leases_on("b1"), [lease]);
+    /// assert_eq!(two().try_now(), Err(Error::Busy));
+    /// assert_eq!(two().count(3).try_now(), Err(Error::Impossible));
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn on_one_node(self) -> Self {
+        ClaimBuilder { together: true, ..self }
     }
 
     /// How much of each: [`Take::Exclusive`], [`Take::Shared`] or an amount. One slot if not said.
@@ -368,6 +394,7 @@ impl<'a> ClaimBuilder<'a> {
             holder: self.holder,
             candidates: self.candidates,
             count: self.count,
+            together: self.together,
             take: self.take,
             ttl: clock.measure(self.ttl)?,
             wait: clock.measure(self.wait)?,

@@ -61,14 +61,6 @@ impl LeaseManager {
         self.home().clock().is_real()
     }
 
-    pub(crate) fn set_evidence(&self, id: ResourceId, health: Health) -> Result<(), Error> {
-        run!(self.home(), |table, now| table.set_evidence(now, id, health, false))
-    }
-
-    pub(crate) fn set_traits(&self, id: ResourceId, traits: Traits) -> Result<(), Error> {
-        run!(self.home(), |table, now| table.set_traits(now, id, traits))
-    }
-
     /// The resource has failed: leases on it are revoked at once.
     pub(crate) fn fail(&self, resource: &str, reason: Reason, by: &str) -> Result<(), Error> {
         run!(self.home(), |table, now| {
@@ -82,10 +74,6 @@ impl LeaseManager {
             let info = table.resource(resource).ok_or(Error::UnknownResource)?;
             table.set_traits(now, id, Traits { checked: false, ..info.traits })
         })
-    }
-
-    pub(crate) fn is_checked(&self, resource: &str) -> bool {
-        self.resource(resource).is_some_and(|info| info.traits.checked)
     }
 
     pub(crate) fn device_state(&self, resource: &str) -> Option<State> {

@@ -10,7 +10,9 @@ mod events;
 mod host;
 mod inspect;
 mod metrics;
+mod nodes;
 mod options;
+mod publish;
 mod ticket;
 mod watch;
 
@@ -28,6 +30,7 @@ pub(crate) use device::{State, WeakManager};
 pub use events::EventReader;
 use options::Where;
 pub use options::{OpenError, Options, TimeKind};
+pub(crate) use publish::Listed;
 pub use ticket::Ticket;
 pub use watch::Notice;
 

@@ -17,6 +17,8 @@ pub struct GpuLeaseEntry {
     pub vendor: Vendor,
     /// What it is called.
     pub name: String,
+    /// The machine that it is in, in a pool of many machines.
+    pub node: Option<String>,
     /// Has anybody a lease on it?
     pub leased: bool,
     /// The leases on it, oldest first.
@@ -69,6 +71,7 @@ impl GpuPool {
             gpu_index: device.index,
             vendor: device.vendor,
             name: device.name.clone(),
+            node: device.node.clone(),
             leased: !leases.is_empty(),
             leases: leases.iter().map(|lease| lease.id).collect(),
             holders: leases.into_iter().map(|lease| lease.holder).collect(),
@@ -104,7 +107,7 @@ impl GpuPool {
         resource: Option<ResourceInfo>,
         leases: Vec<LeaseInfo>,
     ) -> DeviceStatus {
-        let seen = self.inner.watched.as_ref().and_then(|watched| watched.seen(place));
+        let seen = self.inner.here.watched.as_ref().and_then(|watched| watched.seen(place));
         let observation = seen.as_ref().and_then(|seen| seen.observation.as_ref());
         let (health, slots, leased_memory) = match resource {
             Some(info) => (info.health, (info.slots, info.used_slots), info.used_memory),

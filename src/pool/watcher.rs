@@ -75,6 +75,13 @@ impl std::fmt::Debug for Watched {
 #[derive(Debug, Default)]
 pub(super) struct Stop(Option<Arc<AtomicBool>>);
 
+impl Stop {
+    /// Is true when it is dropped.
+    pub fn flag(&mut self) -> Arc<AtomicBool> {
+        self.0.get_or_insert_default().clone()
+    }
+}
+
 impl Drop for Stop {
     fn drop(&mut self) {
         if let Some(stop) = &self.0 {
@@ -189,6 +196,13 @@ impl Watched {
             }
         }
         Ok(draining)
+    }
+
+    /// Tells once more what was seen last: the table has it no longer.
+    pub fn take_in_again(&self, manager: &LeaseManager) -> Result<(), Error> {
+        let _alone = self.looking.lock();
+        let last = self.seen.lock().iter().map(|seen| seen.observation.clone()).collect();
+        self.take_in(manager, &self.states(manager), last).map(drop)
     }
 
     fn another_in_its_place(&self, place: usize, seen: &Observation) -> Option<String> {
@@ -306,8 +320,7 @@ pub(super) fn start(
     watched: &Arc<Watched>,
     poll: Duration,
 ) -> Result<Stop, Error> {
-    let first = watched.seen.lock().iter().map(|seen| seen.observation.clone()).collect();
-    watched.take_in(manager, &watched.states(manager), first)?;
+    watched.take_in_again(manager)?;
     let flag = Arc::new(AtomicBool::new(false));
     // From here on, whatever fails ends what was started.
     let stop = Stop(Some(flag.clone()));

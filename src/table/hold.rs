@@ -59,8 +59,8 @@ impl<M: Memory> Table<M> {
         let taken =
             Usage { slots: own.slots.get(), memory: own.memory.get(), shared: shared as u32 };
         self.set_usage(on, usage(on).minus(taken));
-        if on.flags.get() & resource_flag::CHECKED != 0 {
-            self.clean_if_empty(resource, at);
+        if on.flags.get() & (resource_flag::CHECKED | resource_flag::NODE) != 0 {
+            self.was_given_back(resource, at);
         }
         self.unlink(&on.holds, None, Links { next: &own.next, prev: &own.prev }, hold_links);
         if on.members.get() != 0 {

@@ -4,6 +4,7 @@ use super::event::kind;
 use super::layout::{Resource, resource_flag};
 use super::memory::Memory;
 use super::names::check_name;
+use super::slot::Word;
 use super::types::{Error, Health, Part, ResourceId, Take, Time, Traits};
 use super::{Reason, Table, flag};
 
@@ -201,7 +202,16 @@ impl<M: Memory> Table<M> {
         if traits.island as usize >= self.memory.resources().len() {
             return Err(Error::UnknownIsland);
         }
+        let node = traits.node.map_or(Ok(0), |node| self.declared_resource(node))?;
         let record = self.resource_record(index);
+        if node != record.node.get() && (record.holds.get() != 0 || record.members.get() != 0) {
+            return Err(Error::InUse);
+        }
+        if node != 0 {
+            let flags = &self.resource_record(node).flags;
+            self.set(flags, flags.get() | resource_flag::NODE);
+        }
+        self.set(&record.node, node);
         match (record.island.get() != 0, traits.island != 0) {
             (false, true) => self.add(&self.header().islanders, 1),
             (true, false) => self.sub(&self.header().islanders, 1),
@@ -223,27 +233,43 @@ impl<M: Memory> Table<M> {
         let index = self.declared_resource(id)?;
         self.room_for_revoker(by)?;
         self.change_evidence(now, index, Health::Failed, false);
+        self.revoke_all_on(now, index, reason, by);
+        self.settle(now);
+        self.leave(())
+    }
+
+    /// Revokes the leases on a resource, the youngest first.
+    pub(super) fn revoke_all_on(&self, now: Time, index: u32, reason: Reason, by: &str) {
         // Each one that ends may end others with it, so look anew.
         while let Some(hold) = self.holds_on(index).next() {
-            self.take_away(self.hold_record(hold).lease.get(), now, reason, by, 0);
+            let lease = self.hold_record(hold).lease.get();
+            // One whose own end has come ends by that: readers have seen it do so.
+            match Word(self.lease_record(lease).slot.word.get()).is_past(now) {
+                true => self.end_by_time(lease, now),
+                false => drop(self.take_away(lease, now, reason, by, 0)),
+            }
             if self.resource_record(index).holds.get() == hold {
                 self.mark_corrupt();
                 break;
             }
         }
-        self.settle(now);
-        self.leave(())
     }
 
-    /// A resource that is to be looked at after use was given back: it drains if that was the last of it.
-    pub(super) fn clean_if_empty(&self, index: u32, at: Time) {
-        let Usage { slots, memory, shared } = usage(self.resource_record(index));
-        if slots == 0 && memory == 0 && shared == 0 {
+    /// A resource to whose end of use something is tied was given back. One that is to be looked at then drains if that was the last of it.
+    pub(super) fn was_given_back(&self, index: u32, at: Time) {
+        let record = self.resource_record(index);
+        if usage(record) != Usage::default() {
+            return;
+        }
+        if record.flags.get() & resource_flag::CHECKED != 0 {
             self.change_flags(at, index, resource_flag::CLEANING, resource_flag::CLEANING);
+        }
+        if record.flags.get() & resource_flag::NODE != 0 {
+            self.note_lost(index);
         }
     }
 
-    fn change_evidence(&self, now: Time, index: u32, new: Health, unused: bool) {
+    pub(super) fn change_evidence(&self, now: Time, index: u32, new: Health, unused: bool) {
         let bits = match new {
             Health::Healthy => 0,
             Health::Draining => resource_flag::SEEN_DRAINING,

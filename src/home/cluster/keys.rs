@@ -7,6 +7,7 @@
 //! b/NUMBER/PART a whole copy, in pieces
 //! d/NUMBER      a change, as a difference
 //! s/OWNER       a process that lives, as long as its session does
+//! n/NODE        the devices of a machine, as it has published them
 //! ```
 
 use super::kv::Range;
@@ -70,6 +71,19 @@ impl Keys {
     /// Which process a key is of.
     pub fn owner_of(&self, key: &str) -> Option<u16> {
         u16::from_str_radix(key.strip_prefix(&self.prefix)?.strip_prefix("s/")?, 16).ok()
+    }
+
+    pub fn node(&self, name: &str) -> String {
+        format!("{}n/{name}", self.prefix)
+    }
+
+    pub fn nodes(&self) -> Range {
+        Range { from: format!("{}n/", self.prefix), to: format!("{}n0", self.prefix) }
+    }
+
+    /// Which machine a key is of.
+    pub fn node_of<'k>(&self, key: &'k str) -> Option<&'k str> {
+        key.strip_prefix(&self.prefix)?.strip_prefix("n/")
     }
 
     /// What a key that is one of a change says: its number.

@@ -23,7 +23,7 @@ mod store;
 mod tests;
 
 pub(crate) use group::{Flight, Group, Outcome, Receipt};
-pub(crate) use kv::Revision;
+pub(crate) use kv::{Answer, Op, Range, Revision, Txn};
 pub(crate) use part::Part;
 pub(crate) use replica::{Replica, Written};
 pub(crate) use store::{Failure, Made, Store};

@@ -14,6 +14,8 @@ mod guard;
 #[cfg(feature = "cluster")]
 mod joined;
 mod keeper;
+#[cfg(feature = "cluster")]
+mod published;
 mod quick;
 #[cfg(target_os = "linux")]
 mod shared;

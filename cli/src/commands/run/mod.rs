@@ -151,7 +151,7 @@ fn claim(args: &Args, pool: &GpuPool, signals: &Signals) -> Result<Claimed, Fail
         Answer::NobodyThere => return Err(Failure::new("nobody waits any more")),
     };
     let lease = pool.take_up(id)?;
-    let env = if wish.uuid { lease.env_by_uuid() } else { lease.env() };
+    let env = if wish.uuid { lease.env_by_uuid() } else { lease.env() }?;
     let kept = pool.manager().keep_for_children(id)?;
     // From here on it is held by whoever has the descriptor.
     lease.into_id();
