@@ -96,6 +96,13 @@ impl Etcd {
         })
     }
 
+    /// A number that a server tells of itself.
+    pub fn metric(&self, index: usize, name: &str) -> f64 {
+        let said = self.nodes[index].get("/metrics").expect("the server tells");
+        let number = |line: &str| line.strip_prefix(name)?.trim().parse().ok();
+        said.lines().find_map(number).expect("it tells this number")
+    }
+
     /// Kills a server, and comes back when it is gone.
     pub fn kill(&mut self, index: usize) {
         if let Some(mut child) = self.nodes[index].child.take() {
