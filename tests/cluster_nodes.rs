@@ -19,7 +19,12 @@ use ternlease::{
 };
 
 fn url(etcd: &Etcd, name: &str) -> String {
-    format!("etcd://{}/{name}?session_ttl=3&timeout=1", etcd.authority())
+    url_for(etcd, name, 60)
+}
+
+/// Whoever dies is missed after so many seconds.
+fn url_for(etcd: &Etcd, name: &str, session: u32) -> String {
+    format!("etcd://{}/{name}?session_ttl={session}&timeout=10", etcd.authority())
 }
 
 fn open(url: &str, node: &str, spec: &str) -> GpuPool {
@@ -230,10 +235,10 @@ fn what_a_machine_sees_of_its_devices_counts_for_all() {
 #[test]
 fn a_machine_that_dies_takes_its_devices_out_and_brings_them_back() {
     let Some(etcd) = Etcd::start() else { return };
-    let url = url(&etcd, "death");
-    let machine = Machine::start(&url, "a", "fake:2");
-    let second = Machine::start(&url, "a", "fake:2");
-    let pool = open(&url, "b", "fake:1");
+    let mortal = url_for(&etcd, "death", 10);
+    let machine = Machine::start(&mortal, "a", "fake:2");
+    let second = Machine::start(&mortal, "a", "fake:2");
+    let pool = open(&url(&etcd, "death"), "b", "fake:1");
     let lease = pool.claim().on_node("a").try_now().unwrap().unwrap();
 
     // Not as long as somebody is there.
@@ -248,12 +253,14 @@ fn a_machine_that_dies_takes_its_devices_out_and_brings_them_back() {
     until("its devices are gone", || (lease.state() == Some(LeaseState::Revoked)).then_some(()));
     assert_eq!(lease.info().unwrap().reason, Some(Reason::NodeDrain));
     assert_eq!(health_on(&pool, "a"), [Health::Failed; 2]);
+    let trouble = pool.status().pop().unwrap().trouble;
+    assert_eq!(trouble.as_deref(), Some("nobody is on its machine any more"));
     assert_eq!(pool.claim().devices(2).try_now().unwrap_err(), PoolError::Lease(Error::Busy));
 
     std::thread::scope(|scope| {
         let waits = scope.spawn(|| pool.claim().devices(2).on_one_node().wait());
         until("it waits", || (pool.pending_claimers() == 1).then_some(()));
-        let _again = Machine::start(&url, "a", "fake:2");
+        let _again = Machine::start(&mortal, "a", "fake:2");
         assert_eq!(nodes(&waits.join().unwrap().unwrap().unwrap()), ["a", "a"]);
     });
     pool.manager().verify().unwrap();
@@ -262,8 +269,7 @@ fn a_machine_that_dies_takes_its_devices_out_and_brings_them_back() {
 #[test]
 fn a_machine_that_was_cut_off_comes_back_by_itself() {
     let Some(mut etcd) = Etcd::start() else { return };
-    let url = url(&etcd, "away");
-    let pool = open(&url, "a", "fake:2");
+    let pool = open(&url_for(&etcd, "away", 10), "a", "fake:2");
     let lease = pool.claim().try_now().unwrap().unwrap();
     etcd.kill(0);
     until("it is over", || (lease.state() == Some(LeaseState::Expired)).then_some(()));

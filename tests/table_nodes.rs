@@ -165,15 +165,22 @@ fn the_node_goes_first_on_which_least_is_taken_away() {
 }
 
 #[test]
-fn a_deadlock_is_one_of_nodes_and_its_victim_is_where_that_helps() {
-    let (t, ids) = devices("aabbc");
-    // Each holds one of each node and wants two of one. What is alone in c cannot help, and is not asked for.
-    let a = granted(t.claim(0, &claim("one", &[ids[0], ids[2]], 2)));
-    granted(t.claim(0, &claim("other", &[ids[1], ids[3], ids[4]], 3)));
-    waiting(t.claim(0, &patient(together("one", &ids, 2))));
-    assert_eq!(t.find_deadlocks(0).unwrap().len(), 1, "it waits for itself, too, on each node");
-    t.release(0, a).unwrap();
+fn a_deadlock_is_shown_by_leases_that_stand_in_the_way_and_by_no_others() {
+    let (t, ids) = devices("aaabbbc");
+    let hold = |holder, place: usize| granted(t.claim(0, &claim(holder, &ids[place..=place], 1)));
+    let (mine, _) = (hold("one", 0), hold("one", 3));
+    // Of c, which it names first, the claim could never get two, whoever holds what is there.
+    let (_alone, on_a, _on_b) = (hold("two", 6), hold("two", 1), hold("two", 4));
+    let named = [ids[6], ids[1], ids[2], ids[4], ids[5]];
+    waiting(t.claim(0, &patient(together("one", &named, 2))));
+    assert_eq!(t.find_deadlocks(0).unwrap(), [], "two goes on, and gives back");
+    waiting(t.claim(0, &patient(claim("two", &ids[..1], 1))));
+    let found = t.find_deadlocks(0).unwrap();
+    let leases: Vec<LeaseId> = found[0].cycle.iter().map(|wait| wait.lease).collect();
+    assert_eq!((found.len(), leases), (1, vec![mine, on_a]));
+    t.revoke(0, found[0].victim, Reason::DeadlockVictim, "", 0).unwrap();
     assert_eq!(t.find_deadlocks(0).unwrap(), []);
+    assert_eq!(t.waiting(), 1, "and one of them goes on");
 }
 
 #[test]

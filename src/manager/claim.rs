@@ -125,26 +125,8 @@ impl<'a> ClaimBuilder<'a> {
         ClaimBuilder { count, ..self }
     }
 
-    /// All of one node: of resources that [`set_node`](LeaseManager::set_node) says are in one machine. Those without a node count as being of one.
-    /// Of nodes that have enough it gets the one with the least to spare.
-    ///
-    /// ```
-    /// # use ternlease::{LeaseManager, Options};
-    /// # let manager = LeaseManager::with(Options::ticks());
-    /// use ternlease::Error;
-    ///
-    /// for (gpu, node) in [("a0", "a"), ("a1", "a"), ("b0", "b"), ("b1", "b")] {
-    ///     manager.declare(gpu, 1, 0)?;
-    ///     manager.set_node(gpu, Some(node))?;
-    /// }
-    /// let two = || manager.claim("me").of(&["a0", "a1", "b0", "b1"]).count(2).on_one_node();
-    /// manager.acquire("a0", "ann", 9)?;
-    /// let lease = two().try_now()?;
-    /// assert_eq!(manager.leases_on("b1"), [lease]);
-    /// assert_eq!(two().try_now(), Err(Error::Busy));
-    /// assert_eq!(two().count(3).try_now(), Err(Error::Impossible));
-    /// # Ok::<(), Error>(())
-    /// ```
+    /// All of one node: of resources that are in one machine ([`set_node`](LeaseManager::set_node)). Those without a node count as being of one. Of nodes that
+    /// have enough it gets the one with the least to spare; if none has so many at all, that is [`Error::Impossible`] at once.
     pub fn on_one_node(self) -> Self {
         ClaimBuilder { together: true, ..self }
     }

@@ -76,8 +76,11 @@ impl LeaseManager {
         })
     }
 
-    pub(crate) fn device_state(&self, resource: &str) -> Option<State> {
-        self.resource(resource).map(State::from)
+    /// How these are, all at one moment.
+    pub(crate) fn device_states(&self, resources: &[String]) -> Vec<Option<State>> {
+        look!(self.home(), |table| {
+            resources.iter().map(|name| table.resource(name).map(State::from)).collect()
+        })
     }
 
     /// Tells what was seen of a resource, if its state is still what it was then; whether it is.
@@ -88,6 +91,10 @@ impl LeaseManager {
         health: Health,
         unused: bool,
     ) -> Result<bool, Error> {
+        // Where each command is a journey, what is known already is not told again.
+        if self.is_clustered() && before.evidence == health && !(unused && before.cleaning) {
+            return Ok(true);
+        }
         run!(self.home(), |table, now| {
             table.advance(now)?;
             let id = table.resource_id(resource).ok_or(Error::UnknownResource)?;

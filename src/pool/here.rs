@@ -101,8 +101,13 @@ impl Here {
         nodes::publish(&self.manager, node, &self.devices)?;
         let machine = self.manager.declare(&nodes::key(node), 1, 0)?;
         let presence = self.manager.be_at(machine, node)?;
-        *self.presence.lock() = Some(presence);
-        self.manager.list(&self.listed, Some(machine))
+        let listed = self.manager.list(&self.listed, Some(machine));
+        match listed {
+            Ok(_) => *self.presence.lock() = Some(presence),
+            // If that fails it ends with the process.
+            Err(_) => drop(self.manager.release(presence)),
+        }
+        listed
     }
 
     /// Has the machine been given up by the others, although this process is here? Then it comes back.

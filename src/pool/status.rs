@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::GpuPool;
 use super::evidence::squatters;
+use super::nodes;
 use crate::home::look;
 use crate::inventory::{GpuDevice, Process, Vendor};
 use crate::table::{Health, LeaseId, LeaseInfo, ResourceInfo};
@@ -67,7 +68,7 @@ impl GpuPool {
     /// # Ok::<(), ternlease::PoolError>(())
     /// ```
     pub fn snapshot_leases(&self) -> Vec<GpuLeaseEntry> {
-        let entry = |(device, (_, leases)): (&GpuDevice, (_, Vec<LeaseInfo>))| GpuLeaseEntry {
+        let entry = |(device, InTable { leases, .. }): (&GpuDevice, InTable)| GpuLeaseEntry {
             gpu_index: device.index,
             vendor: device.vendor,
             name: device.name.clone(),
@@ -93,19 +94,14 @@ impl GpuPool {
     /// ```
     pub fn status(&self) -> Vec<DeviceStatus> {
         let devices = self.devices().iter().zip(self.in_the_table()).enumerate();
-        devices
-            .map(|(place, (device, (resource, leases)))| {
-                self.status_of(place, device, resource, leases)
-            })
-            .collect()
+        devices.map(|(place, (device, in_table))| self.status_of(place, device, in_table)).collect()
     }
 
     fn status_of(
         &self,
         place: usize,
         device: &GpuDevice,
-        resource: Option<ResourceInfo>,
-        leases: Vec<LeaseInfo>,
+        InTable { resource, leases, abandoned }: InTable,
     ) -> DeviceStatus {
         let seen = self.inner.here.watched.as_ref().and_then(|watched| watched.seen(place));
         let observation = seen.as_ref().and_then(|seen| seen.observation.as_ref());
@@ -126,6 +122,7 @@ impl GpuPool {
         DeviceStatus {
             trouble: trouble
                 .or_else(|| device.trouble.clone())
+                .or_else(|| abandoned.then(|| "nobody is on its machine any more".to_owned()))
                 .filter(|_| health != Health::Healthy),
             device: device.clone(),
             health,
@@ -141,11 +138,25 @@ impl GpuPool {
     }
 
     /// What the table says about each device, all at one moment.
-    fn in_the_table(&self) -> Vec<(Option<ResourceInfo>, Vec<LeaseInfo>)> {
-        let keys = &self.inner.keys;
+    fn in_the_table(&self) -> Vec<InTable> {
+        let devices = self.inner.keys.iter().zip(self.devices());
         look!(self.inner.manager.home(), |table| {
             let leases = |key| table.leases_on(key).into_iter().filter_map(|id| table.lease(id));
-            keys.iter().map(|key| (table.resource(key), leases(key).collect())).collect()
+            let nobody_on = |node: &String| table.leases_on(&nodes::key(node)).is_empty();
+            let known = |(key, device): (&String, &GpuDevice)| InTable {
+                resource: table.resource(key),
+                leases: leases(key).collect(),
+                abandoned: device.node.as_ref().is_some_and(nobody_on),
+            };
+            devices.map(known).collect()
         })
     }
+}
+
+/// What the table says about a device.
+struct InTable {
+    resource: Option<ResourceInfo>,
+    leases: Vec<LeaseInfo>,
+    /// Nobody is on its machine.
+    abandoned: bool,
 }

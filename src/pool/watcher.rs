@@ -142,7 +142,7 @@ impl Watched {
     }
 
     fn states(&self, manager: &LeaseManager) -> Vec<Option<State>> {
-        self.keys.iter().map(|key| manager.device_state(key)).collect()
+        manager.device_states(&self.keys)
     }
 
     /// What follows from what was seen when the devices were in these states.
@@ -267,6 +267,8 @@ impl Watched {
             let Some(manager) = manager.upgrade() else { return };
             match self.look(&manager) {
                 Ok(some) => draining = some,
+                // The others cannot be told now: next time.
+                Err(Error::System(_)) => {}
                 Err(_) => return,
             }
             last = Instant::now();
@@ -280,11 +282,17 @@ impl Watched {
             let faults = self.inventory.faults(&self.devices, PATIENCE);
             let Some(manager) = manager.upgrade() else { return };
             for fault in &faults {
-                let done = match fault.device {
+                let tell = || match fault.device {
                     Some(place) => self.report(&manager, place, &fault.what),
                     // It did not say which: looking finds out.
                     None => self.look(&manager).map(drop),
                 };
+                let mut done = tell();
+                // The others cannot be told now: nobody reports a fault twice.
+                while matches!(done, Err(Error::System(_))) && !stop.load(Ordering::Acquire) {
+                    std::thread::park_timeout(PATIENCE);
+                    done = tell();
+                }
                 if done.is_err() {
                     return;
                 }

@@ -68,6 +68,20 @@ impl<M: Memory> Table<M> {
         }
     }
 
+    /// A resource to whose end of use something is tied was given back. One that is to be looked at then drains if that was the last of it.
+    pub(super) fn was_given_back(&self, index: u32, at: Time) {
+        let record = self.resource_record(index);
+        if usage(record) != Usage::default() {
+            return;
+        }
+        if record.flags.get() & resource_flag::CHECKED != 0 {
+            self.change_flags(at, index, resource_flag::CLEANING, resource_flag::CLEANING);
+        }
+        if record.flags.get() & resource_flag::NODE != 0 {
+            self.note_lost(index);
+        }
+    }
+
     /// Forgets what an ended lease held.
     #[inline(always)]
     pub(super) fn forget_holds(&self, record: &Lease) {

@@ -4,7 +4,6 @@ use super::event::kind;
 use super::layout::{Resource, resource_flag};
 use super::memory::Memory;
 use super::names::check_name;
-use super::slot::Word;
 use super::types::{Error, Health, Part, ResourceId, Take, Time, Traits};
 use super::{Reason, Table, flag};
 
@@ -238,37 +237,6 @@ impl<M: Memory> Table<M> {
         self.leave(())
     }
 
-    /// Revokes the leases on a resource, the youngest first.
-    pub(super) fn revoke_all_on(&self, now: Time, index: u32, reason: Reason, by: &str) {
-        // Each one that ends may end others with it, so look anew.
-        while let Some(hold) = self.holds_on(index).next() {
-            let lease = self.hold_record(hold).lease.get();
-            // One whose own end has come ends by that: readers have seen it do so.
-            match Word(self.lease_record(lease).slot.word.get()).is_past(now) {
-                true => self.end_by_time(lease, now),
-                false => drop(self.take_away(lease, now, reason, by, 0)),
-            }
-            if self.resource_record(index).holds.get() == hold {
-                self.mark_corrupt();
-                break;
-            }
-        }
-    }
-
-    /// A resource to whose end of use something is tied was given back. One that is to be looked at then drains if that was the last of it.
-    pub(super) fn was_given_back(&self, index: u32, at: Time) {
-        let record = self.resource_record(index);
-        if usage(record) != Usage::default() {
-            return;
-        }
-        if record.flags.get() & resource_flag::CHECKED != 0 {
-            self.change_flags(at, index, resource_flag::CLEANING, resource_flag::CLEANING);
-        }
-        if record.flags.get() & resource_flag::NODE != 0 {
-            self.note_lost(index);
-        }
-    }
-
     pub(super) fn change_evidence(&self, now: Time, index: u32, new: Health, unused: bool) {
         let bits = match new {
             Health::Healthy => 0,
@@ -280,7 +248,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// Gives these bits of the flags their values, and tells if that makes the resource's health another. Does not serve the line.
-    fn change_flags(&self, now: Time, index: u32, mask: u32, bits: u32) {
+    pub(super) fn change_flags(&self, now: Time, index: u32, mask: u32, bits: u32) {
         let record = self.resource_record(index);
         let before = health(record);
         self.set(&record.flags, record.flags.get() & !mask | bits);
