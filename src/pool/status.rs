@@ -141,11 +141,11 @@ impl GpuPool {
     fn in_the_table(&self) -> Vec<InTable> {
         let devices = self.inner.keys.iter().zip(self.devices());
         look!(self.inner.manager.home(), |table| {
-            let leases = |key| table.leases_on(key).into_iter().filter_map(|id| table.lease(id));
-            let nobody_on = |node: &String| table.leases_on(&nodes::key(node)).is_empty();
+            let leases_on = |key: &str| table.leases_on(key).into_iter();
+            let nobody_on = |node: &String| leases_on(&nodes::key(node)).len() == 0;
             let known = |(key, device): (&String, &GpuDevice)| InTable {
                 resource: table.resource(key),
-                leases: leases(key).collect(),
+                leases: leases_on(key).filter_map(|id| table.lease(id)).collect(),
                 abandoned: device.node.as_ref().is_some_and(nobody_on),
             };
             devices.map(known).collect()
