@@ -9,6 +9,7 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::table::cell::{Cell32, Cell64};
+use crate::table::kept::{KeptEnd, KeptHeader};
 use crate::table::layout::*;
 use crate::table::scratch::*;
 
@@ -41,6 +42,8 @@ zeroed_types!(
     Want,
     Timer,
     EventRecord,
+    KeptHeader,
+    KeptEnd,
     ResourceNotes,
     WorkerNotes,
     IslandNotes,

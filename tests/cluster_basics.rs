@@ -17,8 +17,9 @@ fn open(etcd: &Etcd, name: &str) -> LeaseManager {
 }
 
 fn open_for(etcd: &Etcd, name: &str, session: u32) -> LeaseManager {
-    let url = format!("etcd://{}/{name}?session_ttl={session}&timeout=1", etcd.authority());
-    LeaseManager::open(&url).unwrap_or_else(|error| panic!("{error}"))
+    let url = format!("etcd://{}/{name}?session_ttl={session}&timeout=5", etcd.authority());
+    // A machine that has much to do answers late.
+    until("it opens", || LeaseManager::open(&url).inspect_err(|error| eprintln!("{error}")).ok())
 }
 
 #[test]
@@ -88,9 +89,11 @@ fn an_engine_that_comes_back_in_time_costs_no_lease() {
     let manager = open(&etcd, "restart");
     let lease = manager.acquire("gpu0", "one", MINUTE).unwrap();
     etcd.kill(0);
+    until("it is noticed", || manager.jeopardy());
     assert_eq!(manager.state(lease), Some(LeaseState::Held));
+    assert!(manager.renew(lease).is_ok());
     etcd.restart(0);
-    until("it is renewed", || manager.renew(lease).ok());
+    until("it is over", || manager.jeopardy().is_none().then_some(()));
     assert_eq!(manager.state(lease), Some(LeaseState::Held));
     assert_eq!(open(&etcd, "restart").leases_on("gpu0"), [lease]);
 }
@@ -101,7 +104,14 @@ fn an_engine_that_stays_away_ends_leases_and_is_found_again() {
     let Some(mut etcd) = Etcd::start() else { return };
     let manager = open_for(&etcd, "away", 3);
     let lease = manager.acquire("gpu0", "one", MINUTE).unwrap();
+    let waits = std::thread::spawn({
+        let manager = manager.clone();
+        move || manager.claim("two").of(&["gpu0"]).wait()
+    });
+    until("it waits", || (manager.pending_claimers() == 1).then_some(()));
     etcd.kill(0);
+    // While the engine is still away.
+    assert_eq!(waits.join().unwrap(), Err(Error::Refused(Reason::EngineLost)));
     until("it is over", || (manager.state(lease) == Some(LeaseState::Expired)).then_some(()));
     assert!(matches!(manager.acquire("gpu1", "one", MINUTE), Err(Error::System(_))));
     etcd.restart(0);
@@ -142,4 +152,73 @@ fn the_history_in_the_engine_stays_short() {
     assert_eq!(late.leases_on("gpu0"), [lease]);
     assert_eq!(late.count(Reason::Released), 400);
     late.verify().unwrap();
+}
+
+/// What others can see of a table's changes: how often etcd's data have changed.
+fn writes_during(etcd: &Etcd, work: impl FnOnce()) -> i64 {
+    let before = etcd.revision();
+    work();
+    etcd.revision() - before
+}
+
+/// The time of a lease is counted by the process that has it: to renew it costs no message, and all see when it is over.
+#[test]
+fn renewals_write_nothing() {
+    let Some(etcd) = Etcd::start() else { return };
+    let (one, other) = (open(&etcd, "renewals"), open(&etcd, "renewals"));
+    let leases: Vec<_> =
+        (0..10).map(|gpu| one.acquire(&format!("gpu{gpu}"), "one", MINUTE).unwrap()).collect();
+    let renew = || {
+        for _ in 0..100 {
+            assert_eq!(one.renew_all(&leases), leases.len());
+        }
+    };
+    assert_eq!(writes_during(&etcd, renew), 0);
+    assert!(leases.iter().all(|lease| other.state(*lease) == Some(LeaseState::Held)));
+}
+
+#[test]
+fn a_lease_that_is_not_renewed_ends_for_all() {
+    let Some(etcd) = Etcd::start() else { return };
+    let (one, other) = (open(&etcd, "ttl"), open(&etcd, "ttl"));
+    let short = one.acquire("gpu0", "one", Duration::from_millis(300)).unwrap();
+    let long = one.acquire("gpu1", "one", MINUTE).unwrap();
+    let next = other.claim("other").of(&["gpu0"]).ttl(MINUTE).wait().unwrap();
+    assert_eq!(one.state(short), Some(LeaseState::Expired));
+    assert_eq!(other.lease(short).unwrap().reason, Some(Reason::TimedOut));
+    assert_eq!(one.state(long), Some(LeaseState::Held));
+    assert_eq!(one.state(next), Some(LeaseState::Held));
+    assert_eq!(one.renew(short), Err(Error::NotHeld(LeaseState::Expired, Reason::TimedOut)));
+}
+
+/// A claim that was served by somebody else has its time counted where it was made.
+#[test]
+fn what_was_waited_for_ends_in_time_too() {
+    let Some(etcd) = Etcd::start() else { return };
+    let (one, other) = (open(&etcd, "served"), open(&etcd, "served"));
+    let first = one.acquire("gpu0", "one", MINUTE).unwrap();
+    let waits = std::thread::spawn({
+        let other = other.clone();
+        move || other.claim("other").of(&["gpu0"]).ttl(Duration::from_millis(300)).wait()
+    });
+    until("it waits", || (one.pending_claimers() == 1).then_some(()));
+    one.release(first).unwrap();
+    let second = waits.join().unwrap().unwrap();
+    until("it is over", || (one.state(second) == Some(LeaseState::Expired)).then_some(()));
+    assert_eq!(one.lease(second).unwrap().reason, Some(Reason::TimedOut));
+    assert_eq!(other.state(second), Some(LeaseState::Expired));
+}
+
+/// Whoever renews a lease has it from then on.
+#[test]
+fn a_lease_can_be_renewed_by_another_process() {
+    let Some(etcd) = Etcd::start() else { return };
+    let (one, other) = (open(&etcd, "given"), open(&etcd, "given"));
+    let lease = one.acquire("gpu0", "one", MINUTE).unwrap();
+    other.renew(lease).unwrap();
+    let renew = || assert!(other.renew(lease).is_ok());
+    assert_eq!(writes_during(&etcd, renew), 0);
+    drop(one);
+    until("its first process is gone", || (other.active_count() == 1).then_some(()));
+    assert_eq!(other.state(lease), Some(LeaseState::Held));
 }

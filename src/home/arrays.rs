@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use super::host::{Region, array_bytes};
 use crate::table::cell::{Cell32, Cell64, Touched};
 use crate::table::layout::*;
-use crate::table::{Memory, Settings, Table};
+use crate::table::{Kept, Memory, Settings, Table};
 use crate::zeroed::ZeroedArray;
 
 /// Notes what a command changes, so that it can be undone. Which one a table has is known when it is compiled: who needs none pays nothing.
@@ -26,6 +26,12 @@ pub trait Undo: Debug + Clone + Send + Sync + 'static {
     /// See [`Memory::checkpoint`].
     #[doc(hidden)]
     fn commit(&self);
+    /// See [`Memory::kept`].
+    #[doc(hidden)]
+    #[inline(always)]
+    fn kept(&self) -> Option<Kept<'_>> {
+        None
+    }
 }
 
 /// For tables in the memory of one process, which end with it.
@@ -159,6 +165,10 @@ macro_rules! arrays {
             #[inline(always)]
             fn checkpoint(&self) {
                 self.undo.commit();
+            }
+            #[inline(always)]
+            fn kept(&self) -> Option<Kept<'_>> {
+                self.undo.kept()
             }
             $(#[inline(always)]
             fn $name(&self) -> &[$type] {

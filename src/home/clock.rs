@@ -72,14 +72,20 @@ impl Clock {
         }
     }
 
-    /// Somebody has seen this time: it does not go back behind it. What others say is never later than it is: so whoever's clock is
-    /// ahead is followed, and nobody's runs faster than a clock does.
+    /// One that shows this time now.
     #[cfg(feature = "cluster")]
-    pub fn at_least(&self, time: Time) {
-        if let Clock::Shared(ahead) = self {
-            let needed = time as i64 - microseconds_since_boot() as i64;
-            ahead.fetch_max(needed, Ordering::AcqRel);
-        }
+    pub fn shared(now: Time) -> Clock {
+        Clock::Shared((now as i64 - microseconds_since_boot() as i64).into())
+    }
+
+    /// Somebody has seen this time: it does not go back behind it. What others say is never later than it is: so whoever's clock is
+    /// ahead is followed, and nobody's runs faster than a clock does. By how much that moved it.
+    #[cfg(feature = "cluster")]
+    pub fn at_least(&self, time: Time) -> Time {
+        let Clock::Shared(ahead) = self else { return 0 };
+        let needed = time as i64 - microseconds_since_boot() as i64;
+        let before = ahead.fetch_max(needed, Ordering::AcqRel);
+        Time::try_from(needed - before).unwrap_or(0)
     }
 
     #[inline(always)]

@@ -95,6 +95,9 @@ delegate! {
     fn owner(&self) -> u16;
     fn claim(&self, claim: Claim<'_>) -> Result<Outcome, Error>;
     fn state(&self, id: LeaseId) -> Option<LeaseState>;
+    fn ask_about(&self, ids: &[LeaseId]);
+    #[cfg(feature = "cluster")]
+    fn silent_for(&self) -> Option<std::time::Duration>;
     fn state_at(&self, id: LeaseId, now: Time) -> Option<LeaseState>;
     fn renew(&self, id: LeaseId) -> Result<Time, Error>;
     fn renew_at(&self, id: LeaseId, now: Time) -> Result<Time, Error>;

@@ -1,9 +1,11 @@
 //! Why a home could not be opened.
 
+use std::borrow::Cow;
+
 /// Why a home could not be opened, in words and in kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refused {
-    pub problem: &'static str,
+    pub problem: Cow<'static, str>,
     pub cause: Cause,
 }
 
@@ -21,28 +23,42 @@ pub(crate) enum Cause {
 }
 
 impl Refused {
-    pub fn words(problem: &'static str) -> Self {
-        Refused { problem, cause: Cause::Unfit }
+    pub fn words(problem: impl Into<Cow<'static, str>>) -> Self {
+        Refused { problem: problem.into(), cause: Cause::Unfit }
     }
 
     pub fn no_memory() -> Self {
         let problem = "the system does not give so much memory; choose smaller limits";
-        Refused { problem, cause: Cause::System(libc::ENOMEM) }
+        Refused { problem: problem.into(), cause: Cause::System(libc::ENOMEM) }
     }
 }
 
 #[cfg(target_os = "linux")]
 impl Refused {
     pub fn system(problem: &'static str, error: &std::io::Error) -> Self {
-        Refused { problem, cause: Cause::System(error.raw_os_error().unwrap_or(libc::EIO)) }
+        let cause = Cause::System(error.raw_os_error().unwrap_or(libc::EIO));
+        Refused { problem: problem.into(), cause }
     }
 
     pub fn corrupt() -> Self {
         let problem = "its file is damaged; stop the processes that use it and delete it";
-        Refused { problem, cause: Cause::Corrupt }
+        Refused { problem: problem.into(), cause: Cause::Corrupt }
     }
 
     pub fn stuck(problem: &'static str) -> Self {
-        Refused { problem, cause: Cause::Stuck }
+        Refused { problem: problem.into(), cause: Cause::Stuck }
+    }
+}
+
+#[cfg(feature = "cluster")]
+impl Refused {
+    /// The engine of a table that machines share does not do it, and why.
+    pub fn engine(problem: &str, why: &crate::home::cluster::Trouble) -> Self {
+        let problem = Cow::Owned(format!("{problem}: {why}"));
+        let cause = match why.is_final() {
+            true => Cause::Unfit,
+            false => Cause::System(libc::EHOSTUNREACH),
+        };
+        Refused { problem, cause }
     }
 }

@@ -29,6 +29,7 @@ impl LeaseManager {
     /// As [`Self::states`], one after the other.
     pub(crate) fn each_state(&self, ids: &[LeaseId], mut each: impl FnMut(Option<LeaseState>)) {
         for some in ids.chunks(AT_A_TIME) {
+            self.home().ask_about(some);
             let now = self.home().clock().now();
             some.iter().for_each(|id| each(self.home().state_at(*id, now)));
         }

@@ -9,6 +9,8 @@ mod events;
 #[cfg(target_os = "linux")]
 mod host;
 mod inspect;
+#[cfg(feature = "cluster")]
+mod jeopardy;
 mod metrics;
 mod nodes;
 mod options;

@@ -127,7 +127,8 @@ impl<'a> GpuClaim<'a> {
         self
     }
 
-    /// Only devices of the machine of this name ([`PoolOptions::node`](super::PoolOptions::node)), in a pool of many machines.
+    /// Only devices of the machine of this name ([`PoolOptions::node`](super::PoolOptions::node)), in a pool of many machines. If it has too few, or nobody
+    /// has heard of it, that is [`PoolError::TooFew`].
     pub fn on_node(mut self, node: &'a str) -> Self {
         self.filter.place = Place::Node(node);
         self

@@ -228,7 +228,8 @@ impl GpuPool {
         Self::of(manager, found.clone(), here.clone(), stop.clone())
     }
 
-    /// What this machine is called in a pool of many machines; `None` in a pool of one.
+    /// What this machine is called in a pool of many machines; `None` in a pool of one. Devices with this [`node`](GpuDevice::node) are the ones that
+    /// children of this process can use.
     pub fn node(&self) -> Option<&str> {
         self.inner.here.node()
     }

@@ -85,7 +85,7 @@ impl<M: Memory> Table<M> {
             return FOREVER;
         }
         let parent = self.extra_record(index).parent.get();
-        Word(self.lease_record(parent).slot.word.get()).time()
+        self.end_of(parent)
     }
 
     /// The lease and everything that hangs on it, directly or not.

@@ -155,7 +155,7 @@ impl<M: Memory> Table<M> {
             priority: priority_of(record),
             ttl: record.slot.ttl.get(),
             granted_at: record.granted_at.get(),
-            end: word.time(),
+            end: if word.held() { self.end_of(index) } else { word.time() },
             reason: reason_of(record),
             revoker: (revoker != 0).then(|| self.name_text(revoker)),
             revoking: word.held() && flags & flag::REVOKING != 0,

@@ -119,10 +119,12 @@ impl<M: Memory> Table<M> {
         let mut end = end_after(now, grant.ttl);
         let mut flags = grant.flags | grant.demand.flags();
         if grant.parent != 0 {
-            end = end.min(Word(self.lease_record(grant.parent).slot.word.get()).time());
+            end = end.min(self.end_of(grant.parent));
         }
         let locked = grant.parent != 0;
-        self.set(&record.slot.word, record.slot.next_word(end, locked));
+        // Where owners keep the time, all others know of no end.
+        let known_end = if self.memory.kept().is_some() { FOREVER } else { end };
+        self.set(&record.slot.word, record.slot.next_word(known_end, locked));
         self.set(&record.slot.ttl, grant.ttl);
         self.set(&record.granted_at, now);
         self.set(&record.holder, grant.holder);
@@ -162,7 +164,8 @@ impl<M: Memory> Table<M> {
         let id = self.next_number() << self.id_bits | index as u64;
         // Last: whoever reads this id without the lock finds everything in place.
         self.set(&record.slot.id, id);
-        self.start_lease_timer(id, end);
+        self.start_lease_timer(id, known_end);
+        self.keep(index, end);
         self.record_event(kind::GRANTED, now, id, grant.ticket, None);
         if grant.parent != 0 {
             self.inherit_notice(grant.parent, index, now);
@@ -221,6 +224,9 @@ impl<M: Memory> Table<M> {
         }
         self.enter(now)?;
         let index = self.held_lease(id)?;
+        if self.memory.kept().is_some() {
+            return self.renew_kept(now, index, ttl);
+        }
         let record = self.lease_record(index);
         let old_ttl = record.slot.ttl.get();
         if let Some(ttl) = ttl {

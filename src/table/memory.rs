@@ -28,6 +28,12 @@ pub trait Memory {
     fn timers(&self) -> &[Timer];
     fn events(&self) -> &[EventRecord];
 
+    /// What only one owner sees, where owners keep the time of their leases.
+    #[inline(always)]
+    fn kept(&self) -> Option<super::Kept<'_>> {
+        None
+    }
+
     /// Called before each change made under the lock, so that a home can undo it.
     #[inline(always)]
     fn before_write(&self, _cell: Touched<'_>) {}

@@ -17,6 +17,7 @@ mod deadlock;
 mod event;
 mod hold;
 mod inspect;
+pub(crate) mod kept;
 pub mod layout;
 mod lease;
 mod line;
@@ -47,6 +48,7 @@ use std::cell::Cell as PlainCell;
 pub use deadlock::{Deadlock, Wait};
 pub use event::{Event, What};
 pub use inspect::{LeaseInfo, ResourceInfo, Taken, TicketInfo};
+pub use kept::Kept;
 pub use layout::{Limits, Sizes};
 pub use memory::Memory;
 pub use owner::Reaped;
@@ -162,7 +164,8 @@ impl<M: Memory> Table<M> {
 
     /// Nothing happens by time alone before this time.
     pub fn next_due(&self) -> Time {
-        self.header().next_due.get()
+        let due = self.header().next_due.get();
+        self.memory.kept().map_or(due, |kept| due.min(kept.due()))
     }
 
     /// Brings the table up to `now`.
@@ -185,8 +188,11 @@ impl<M: Memory> Table<M> {
             return Err(Error::TimeBackwards);
         }
         self.set(&header.now, now);
+        if self.memory.kept().is_some_and(|kept| now >= kept.due()) {
+            self.run_kept(now);
+        }
         if now >= header.next_due.get() {
-            self.run_timers(now);
+            self.run_timers(now, (now, u64::MAX));
         }
         Ok(())
     }
@@ -362,7 +368,20 @@ pub fn lease_state<M: Memory>(
     clock: impl FnOnce() -> Time,
 ) -> Option<LeaseState> {
     let index = (id.0 & memory.index_mask()) as usize;
-    memory.leases().get(index)?.slot.state_by(id.0, clock)
+    let record = memory.leases().get(index)?;
+    match memory.kept() {
+        None => record.slot.state_by(id.0, clock),
+        Some(kept) => kept.state(id.0, index as u32, record, clock),
+    }
+}
+
+/// Is this the copy of the owner that keeps the time of this lease? Read without the lock.
+#[cfg(feature = "cluster")]
+pub(crate) fn is_kept<M: Memory>(memory: &M, id: LeaseId) -> bool {
+    let record = memory.leases().get((id.0 & memory.index_mask()) as usize);
+    let own = |record: &&Lease| record.slot.id.get() == id.0;
+    let kept = memory.kept();
+    record.filter(own).zip(kept).is_some_and(|(record, kept)| kept.is_of(record))
 }
 
 /// Renews a plain lease without the table's lock, and tells its new end; `None` if the table must decide.

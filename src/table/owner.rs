@@ -23,6 +23,14 @@ pub(super) fn owner_in(flags: u32) -> u16 {
     (flags >> flag::OWNER) as u16
 }
 
+#[cfg(feature = "cluster")]
+impl super::layout::Lease {
+    /// Whose it is.
+    pub(crate) fn owner(&self) -> u16 {
+        owner_in(self.flags.get())
+    }
+}
+
 impl<M: Memory> Table<M> {
     /// An owner is gone: its claims leave the line, its leases end for `reason`, and whoever waited for them is served.
     pub fn reap(&self, now: Time, owner: u16, reason: Reason) -> Result<Reaped, Error> {
@@ -35,8 +43,9 @@ impl<M: Memory> Table<M> {
         // Claims first, in order: none of them is to be served with what the leases free.
         list.clear();
         list.extend(self.queue().filter(|&ticket| self.owner_of_ticket(ticket) == owner));
+        let refusal = if reason == Reason::EngineLost { reason } else { Reason::Cancelled };
         for &ticket in &list {
-            self.refuse(ticket, now, Reason::Cancelled);
+            self.refuse(ticket, now, refusal);
             reaped.tickets += 1;
         }
         for ticket in 1..=self.last_ticket_record() {
@@ -90,6 +99,50 @@ impl<M: Memory> Table<M> {
                 each(ticket as usize);
             }
         }
+    }
+
+    /// Whose leases and claims the events after number `event` are about. False if that cannot be told of all of them any more.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn owners_since(&self, event: u64, mut each: impl FnMut(u16)) -> bool {
+        use super::What;
+        let mut events = Vec::new();
+        let mut all = self.events_since(event, &mut events) == 0;
+        for event in events {
+            let owner = match event.what {
+                What::Granted { lease, .. }
+                | What::Revoking { lease, .. }
+                | What::Ended { lease, .. } => {
+                    let known = self.known_lease(lease);
+                    known.map(|index| owner_in(self.lease_record(index).flags.get()))
+                }
+                What::Refused { ticket, .. } => {
+                    self.known_ticket(ticket).map(|index| self.owner_of_ticket(index))
+                }
+                _ => continue,
+            };
+            match owner {
+                Ok(owner) => each(owner),
+                Err(_) => all = false,
+            }
+        }
+        all
+    }
+
+    /// An owner that was taken for dead was only cut off: its leases, of these ids, ended for that reason.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn was_cut_off(&self, now: Time, ids: &[LeaseId]) -> Result<(), Error> {
+        self.enter(now)?;
+        for record in ids.iter().filter_map(|id| self.known_lease(*id).ok()) {
+            let record = self.lease_record(record);
+            if super::lease::reason_of(record) == Some(Reason::HolderDied) {
+                self.set_reason(record, Reason::EngineLost);
+                let (died, lost) =
+                    (self.counter(Reason::HolderDied), self.counter(Reason::EngineLost));
+                self.set(died, died.get().wrapping_sub(1));
+                self.increment(lost);
+            }
+        }
+        self.leave(())
     }
 
     /// Notes in the history that a process was found dead.

@@ -203,16 +203,16 @@ impl<M: Memory> Table<M> {
         id == owner && self.timer_place(owner).get() == 1
     }
 
-    /// Lets everything happen that is due at `now`, in order.
+    /// Lets everything happen, at `now`, that comes up to `last` in the order of timers.
     #[cold]
-    pub(super) fn run_timers(&self, now: Time) {
+    pub(super) fn run_timers(&self, now: Time, last: (Time, u64)) {
         for place in 0..NURSERY {
             self.grow_up(place);
         }
         // What starts from here on is due later than `now`.
         while self.header().timers.get() != 0 && !self.corrupt.get() {
             let (at, owner) = self.timer_at(1);
-            if at > now || !self.check_shared(|| self.is_first_timer_of(owner)) {
+            if (at, owner) > last || !self.check_shared(|| self.is_first_timer_of(owner)) {
                 break;
             }
             if owner & TICKET != 0 {

@@ -103,6 +103,15 @@ impl Etcd {
         said.lines().find_map(number).expect("it tells this number")
     }
 
+    /// How often the data of the first server have changed.
+    pub fn revision(&self) -> i64 {
+        let said = self.nodes[0].get("/metrics").expect("it answers");
+        let found = said.lines().find_map(|line| {
+            line.strip_prefix("etcd_debugging_mvcc_current_revision ")?.parse::<f64>().ok()
+        });
+        found.expect("it counts") as i64
+    }
+
     /// Kills a server, and comes back when it is gone.
     pub fn kill(&mut self, index: usize) {
         if let Some(mut child) = self.nodes[index].child.take() {

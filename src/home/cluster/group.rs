@@ -4,12 +4,14 @@
 //! threads of a process cost one round trip. If others were faster, everything that is not known to count is undone, the latest first, and
 //! each thread runs its command again.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::kv::{Range, Revision};
 use super::replica::{Replica, Written};
 use super::store::{Delta, Store};
+use crate::table::TicketId;
 
 /// What became of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,9 +31,17 @@ pub(crate) struct Batch {
     written: Vec<Written>,
     /// Tickets that it decided, by their places.
     decided: Vec<usize>,
-    /// Keys that must be as they were.
-    unchanged: Vec<(String, Revision)>,
+    conditions: Conditions,
     outcome: Arc<AtomicU8>,
+}
+
+/// What a command needs beside the table.
+#[derive(Debug, Default)]
+pub(crate) struct Conditions {
+    /// Keys that must be as they were.
+    pub unchanged: Vec<(String, Revision)>,
+    /// Processes that must hear of it.
+    pub concerned: BTreeSet<u16>,
 }
 
 impl Batch {
@@ -70,7 +80,7 @@ impl Receipt {
 pub(crate) struct Flight {
     pub store: Store,
     pub delta: Delta,
-    pub unchanged: Vec<(String, Revision)>,
+    pub conditions: Conditions,
 }
 
 /// How far this process has come. Guarded by the lock of its table.
@@ -81,11 +91,14 @@ pub(crate) struct Group {
     store: Option<Store>,
     flying: Option<Batch>,
     open: Batch,
+    /// Tickets of which somebody here was told what became of them, and the others do not know that yet. They have time.
+    pub told: Vec<TicketId>,
 }
 
 impl Group {
     pub fn new(replica: Replica, store: Store) -> Self {
-        Group { replica, store: Some(store), flying: None, open: Batch::default() }
+        let open = Batch::default();
+        Group { replica, store: Some(store), flying: None, open, told: Vec::new() }
     }
 
     /// A command has written this, and decided these tickets.
@@ -93,12 +106,19 @@ impl Group {
         &mut self,
         written: Vec<Written>,
         decided: Vec<usize>,
-        unchanged: Vec<(String, Revision)>,
+        conditions: Conditions,
     ) -> Receipt {
         self.open.written.extend(written);
         self.open.decided.extend(decided);
-        self.open.unchanged.extend(unchanged);
+        self.open.conditions.unchanged.extend(conditions.unchanged);
+        self.open.conditions.concerned.extend(conditions.concerned);
         Receipt(self.open.outcome.clone())
+    }
+
+    /// May what is in this record be undone?
+    pub fn is_about<T>(&self, record: &T) -> bool {
+        let mut batches = self.flying.iter().chain([&self.open]);
+        batches.any(|batch| self.replica.touches(&batch.written, record))
     }
 
     /// Is everything that was done known to all?
@@ -114,9 +134,9 @@ impl Group {
         let store = self.store.take()?;
         let mut batch = std::mem::take(&mut self.open);
         let changes = self.replica.changes(&batch.written);
-        let unchanged = std::mem::take(&mut batch.unchanged);
+        let conditions = std::mem::take(&mut batch.conditions);
         self.flying = Some(batch);
-        Some(Flight { store, delta: Delta { author: author(), changes }, unchanged })
+        Some(Flight { store, delta: Delta { author: author(), changes }, conditions })
     }
 
     /// What was under way counts: the tickets that it decided.

@@ -7,6 +7,8 @@
 //! b/NUMBER/PART a whole copy, in pieces
 //! d/NUMBER      a change, as a difference
 //! s/OWNER       a process that lives, as long as its session does
+//! s/0000        touched when all processes have to look at the table
+//! w/OWNER       touched when somebody has changed what is this process's
 //! n/NODE        the devices of a machine, as it has published them
 //! ```
 
@@ -70,7 +72,16 @@ impl Keys {
 
     /// Which process a key is of.
     pub fn owner_of(&self, key: &str) -> Option<u16> {
-        u16::from_str_radix(key.strip_prefix(&self.prefix)?.strip_prefix("s/")?, 16).ok()
+        let owner = u16::from_str_radix(key.strip_prefix(&self.prefix)?.strip_prefix("s/")?, 16);
+        owner.ok().filter(|owner| *owner != 0)
+    }
+
+    /// What a process hears that has this number; all do, if it is 0: it is among the keys of those who live, of which all hear.
+    pub fn bell(&self, owner: u16) -> String {
+        match owner {
+            0 => self.owner(0),
+            _ => format!("{}w/{owner:04x}", self.prefix),
+        }
     }
 
     pub fn node(&self, name: &str) -> String {

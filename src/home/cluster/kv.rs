@@ -62,6 +62,13 @@ pub(crate) enum Trouble {
     Refused(String),
 }
 
+impl Trouble {
+    /// Would it be the same later?
+    pub fn is_final(&self) -> bool {
+        matches!(self, Trouble::Refused(_))
+    }
+}
+
 impl fmt::Display for Trouble {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Trouble::Unreachable(text) | Trouble::Unknown(text) | Trouble::Refused(text)) = self;

@@ -21,9 +21,11 @@ pub(crate) mod servers;
 mod store;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod times;
 
-pub(crate) use group::{Flight, Group, Outcome, Receipt};
-pub(crate) use kv::{Answer, Op, Range, Revision, Txn};
+pub(crate) use group::{Conditions, Flight, Group, Outcome, Receipt};
+pub(crate) use kv::{Answer, Op, Range, Trouble, Txn};
 pub(crate) use part::Part;
 pub(crate) use replica::{Replica, Written};
 pub(crate) use store::{Failure, Made, Store};

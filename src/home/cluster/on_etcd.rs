@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::etcd::{self, Compare, Engine, EngineError, Is, Keys, OpAnswer, What};
+use super::etcd::{self, Compare, Engine, EngineError, Keys, OpAnswer};
 use super::kv::{Answer, Entry, Kv, Op, Range, Revision, Trouble, Txn};
 
 /// A connection, and how long an answer may take.
@@ -15,8 +15,10 @@ pub(crate) struct OnEtcd {
 impl From<EngineError> for Trouble {
     fn from(error: EngineError) -> Self {
         match error {
-            EngineError::Unknown(_) => Trouble::Unknown(error.to_string()),
-            error => Trouble::Unreachable(error.to_string()),
+            EngineError::Unknown(why) => Trouble::Unknown(why),
+            EngineError::Unauthenticated(why) => Trouble::Refused(why),
+            EngineError::Refused(why) => Trouble::Unreachable(why),
+            EngineError::Forked | EngineError::Closed => Trouble::Unreachable(error.to_string()),
         }
     }
 }
@@ -39,8 +41,7 @@ impl Kv for OnEtcd {
     fn txn(&self, txn: &Txn) -> Result<Answer, Trouble> {
         let compare = |(key, revision): &(String, Revision)| Compare {
             key: key.as_bytes().to_vec(),
-            what: What::ModRevision(*revision),
-            is: Is::Equal,
+            mod_revision: *revision,
         };
         let op = |op: &Op| match op {
             Op::Put { key, value, session } => etcd::Op::Put {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::thread::Thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use parking_lot::{Condvar, Mutex};
 
@@ -13,7 +14,7 @@ use super::on_etcd::OnEtcd;
 use super::replica::{Replica, Written};
 use super::store::{Delta, Store};
 use crate::home::clock::Clock;
-use crate::table::Limits;
+use crate::table::{LeaseId, Limits, Time};
 
 /// So many processes can share a table.
 const OWNERS: u16 = 1024;
@@ -24,7 +25,20 @@ struct Heard {
     changed: AtomicBool,
     gone: Mutex<Vec<u16>>,
     lost: AtomicBool,
+    /// Since when the engine does not answer, by [`Clock::Real`]; 0 if it does.
+    silent_since: AtomicU64,
     keeper: Mutex<Option<Thread>>,
+}
+
+/// What this process listens to.
+#[derive(Debug, Default)]
+struct Watches {
+    /// Who comes and goes, and what all have to hear.
+    everybody: Option<Watch>,
+    /// What is done to its own leases and claims.
+    own: Option<Watch>,
+    /// Every change, for those who want to know all.
+    all: Option<Watch>,
 }
 
 impl Heard {
@@ -46,7 +60,9 @@ pub(crate) struct Part {
     session: Mutex<Option<(Session, Revision)>>,
     /// Numbers that it had with sessions that were lost.
     former: Mutex<Vec<u16>>,
-    watch: Mutex<Option<Watch>>,
+    /// What it held when it was cut off.
+    cut_off: Mutex<Vec<LeaseId>>,
+    watches: Mutex<Watches>,
     heard: Arc<Heard>,
     /// No other process has the same.
     author: u64,
@@ -62,26 +78,26 @@ pub(crate) struct Part {
 }
 
 impl Part {
-    /// Connects, and agrees with the others on how much fits into the table: as its first process said.
-    pub fn connect(config: Config, limits: Limits) -> Result<(OnEtcd, Config, Limits), Trouble> {
-        let kv = OnEtcd { engine: Engine::connect(&config)?, timeout: config.timeout };
+    /// Connects, and agrees with the others on how much fits into the table and when its time began: as its first process said.
+    pub fn connect(config: &Config, limits: Limits) -> Result<(OnEtcd, Shape), Trouble> {
+        let kv = OnEtcd { engine: Engine::connect(config)?, timeout: config.timeout };
         let shape = Keys::new(&config.name).shape();
-        let numbers = [limits.leases, limits.tickets, limits.resources, limits.history];
-        let value = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let wanted = Shape { limits, began: since_1970() };
+        let value = wanted.encode();
         let txn = Txn {
             unchanged: vec![(shape.clone(), 0)],
             then: vec![Op::Put { key: shape.clone(), value, session: None }],
             otherwise: vec![Range { to: format!("{shape}\0"), from: shape }],
         };
         let agreed = match kv.txn(&txn)? {
-            Answer::Done(_) => limits,
+            Answer::Done(_) => wanted,
             Answer::Changed(read) => {
-                let found =
-                    read.concat().into_iter().next().and_then(|entry| limits_in(&entry.value));
+                let found = read.concat().into_iter().next();
+                let found = found.and_then(|entry| Shape::decode(&entry.value));
                 found.ok_or_else(|| Trouble::Refused("its shape makes no sense".to_owned()))?
             }
         };
-        Ok((kv, config, agreed))
+        Ok((kv, agreed))
     }
 
     pub fn new(kv: OnEtcd, config: Config, replica: Replica) -> Part {
@@ -93,7 +109,8 @@ impl Part {
             owner: AtomicU16::new(0),
             session: Mutex::default(),
             former: Mutex::default(),
-            watch: Mutex::default(),
+            cut_off: Mutex::default(),
+            watches: Mutex::default(),
             heard: Arc::default(),
             author: unique(),
             changes: AtomicU64::new(0),
@@ -138,8 +155,7 @@ impl Part {
         if self.heard.lost.load(Ordering::Acquire) {
             return false;
         }
-        let deadline = self.session.lock().as_ref().map_or(0, |(session, _)| session.deadline());
-        if Clock::Real.now() < deadline {
+        if !self.sure_for().is_zero() {
             return true;
         }
         self.heard.lost.store(true, Ordering::Release);
@@ -189,8 +205,12 @@ impl Part {
     /// Begins a session, and takes the lowest number that no living process has.
     pub fn settle_in(&self) -> Result<(), Trouble> {
         let heard = self.heard.clone();
-        let session = self.kv.engine.session(self.config.session_ttl, move |news| {
-            if news == SessionNews::Lost {
+        let session = self.kv.engine.session(self.config.session_ttl, move |news| match news {
+            SessionNews::Jeopardy { since, .. } => {
+                heard.silent_since.store(since.max(1), Ordering::Release);
+            }
+            SessionNews::Safe => heard.silent_since.store(0, Ordering::Release),
+            SessionNews::Lost => {
                 heard.lost.store(true, Ordering::Release);
                 heard.tell_keeper();
             }
@@ -238,8 +258,28 @@ impl Part {
         self.former.lock().push(owner);
     }
 
+    pub fn remember_cut_off(&self, leases: Vec<LeaseId>) {
+        self.cut_off.lock().extend(leases);
+    }
+
+    pub fn cut_off(&self) -> Vec<LeaseId> {
+        self.cut_off.lock().clone()
+    }
+
+    /// Did this process hold it when it was cut off, and was not heard of since?
+    pub fn was_cut_off(&self, lease: LeaseId) -> bool {
+        self.heard.lost.load(Ordering::Acquire) && self.cut_off.lock().contains(&lease)
+    }
+
+    /// For how long the others surely take this process for alive.
+    pub fn sure_for(&self) -> Duration {
+        let deadline = self.session.lock().as_ref().map_or(0, |(session, _)| session.deadline());
+        Duration::from_micros(deadline.saturating_sub(Clock::Real.now()))
+    }
+
     /// What this process had is over, also for the others: it may have something again.
     pub fn set_found(&self) {
+        self.cut_off.lock().clear();
         self.heard.lost.store(false, Ordering::Release);
     }
 
@@ -248,26 +288,57 @@ impl Part {
         *self.heard.keeper.lock() = Some(keeper);
     }
 
-    /// From now on whatever happens is heard.
+    /// From now on it is heard who goes, and what others do to what is this process's.
     pub fn listen(&self) -> Result<(), Trouble> {
+        let Range { from, to } = self.keys.owners();
+        let everybody = self.watch(from, to)?;
+        let bell = self.keys.bell(self.owner());
+        let own = self.watch(bell.clone(), format!("{bell}\0"))?;
+        let mut watches = self.watches.lock();
+        (watches.everybody, watches.own) = (Some(everybody), Some(own));
+        drop(watches);
+        // What happened before that.
+        self.heard.changed.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// From now on every change is heard, or no longer.
+    pub fn listen_to_all(&self, all: bool) {
+        if self.watches.lock().all.is_some() == all {
+            return;
+        }
+        let head = self.keys.head();
+        // If that fails, it is tried again.
+        let watch = if all { self.watch(head.clone(), format!("{head}\0")).ok() } else { None };
+        self.heard.changed.fetch_or(watch.is_some(), Ordering::AcqRel);
+        self.watches.lock().all = watch;
+    }
+
+    fn watch(&self, from: String, to: String) -> Result<Watch, Trouble> {
         let (heard, keys) = (self.heard.clone(), self.keys.clone());
-        let Range { from, to } = self.keys.all();
         let watched = EtcdKeys::Between(from.into_bytes(), to.into_bytes());
         let from_now =
             self.kv.engine.range_keys(EtcdKeys::One(b"\0".to_vec()), self.config.timeout)?;
         let watch = self.kv.engine.watch(watched, from_now.revision + 1, move |news| {
+            let owner = |key: &[u8]| std::str::from_utf8(key).ok().and_then(|it| keys.owner_of(it));
+            let mut called = true;
             if let WatchNews::Changed { changes, .. } = &news {
-                for change in changes.iter().filter(|change| change.value.is_none()) {
-                    let owner =
-                        std::str::from_utf8(&change.key).ok().and_then(|key| keys.owner_of(key));
-                    heard.gone.lock().extend(owner);
-                }
+                let gone = changes.iter().filter(|change| change.value.is_none());
+                heard.gone.lock().extend(gone.filter_map(|change| owner(&change.key)));
+                // That somebody comes concerns nobody.
+                called = changes.iter().any(|it| it.value.is_none() || owner(&it.key).is_none());
             }
-            heard.changed.store(true, Ordering::Release);
-            heard.tell_keeper();
+            if called {
+                heard.changed.store(true, Ordering::Release);
+                heard.tell_keeper();
+            }
         })?;
-        *self.watch.lock() = Some(watch);
-        Ok(())
+        Ok(watch)
+    }
+
+    /// Since when the engine does not answer.
+    pub fn silent_since(&self) -> Option<Time> {
+        Some(self.heard.silent_since.load(Ordering::Acquire)).filter(|since| *since != 0)
     }
 
     /// Has anything happened since this was asked last?
@@ -283,10 +354,6 @@ impl Part {
     /// To be looked at again: what it had could not be given back.
     pub fn is_still_gone(&self, owner: u16) {
         self.heard.gone.lock().push(owner);
-    }
-
-    pub fn is_session_lost(&self) -> bool {
-        self.heard.lost.load(Ordering::Acquire)
     }
 
     /// The key of this process, which must be there still when something of its counts: what comes too late must not bring back what others have
@@ -309,7 +376,7 @@ impl Part {
     pub fn leave(&self) {
         self.closed.store(true, Ordering::Release);
         self.landed.notify_all();
-        *self.watch.lock() = None;
+        *self.watches.lock() = Watches::default();
         if let Some((session, _)) = self.session.lock().take() {
             // If that fails, the session ends by itself.
             let _ = session.revoke();
@@ -321,16 +388,47 @@ impl Part {
     }
 }
 
-fn limits_in(value: &[u8]) -> Option<Limits> {
-    let number = |at: usize| Some(u32::from_le_bytes(value.get(at..at + 4)?.try_into().ok()?));
-    let (leases, tickets) = (number(0)?, number(4)?);
-    let limits = Limits { leases, tickets, resources: number(8)?, history: number(12)? };
-    // No table is larger: a number that is would only ask for memory that nobody has.
-    let sensible = |limit: u32| (1..=Limits::MAX).contains(&limit);
-    [limits.leases, limits.tickets, limits.resources, limits.history]
-        .into_iter()
-        .all(sensible)
-        .then_some(limits)
+/// What the processes that share a table have agreed on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape {
+    pub limits: Limits,
+    /// When the table's time began, in microseconds since 1970.
+    began: u64,
+}
+
+impl Shape {
+    fn encode(&self) -> Vec<u8> {
+        let Limits { leases, tickets, resources, history } = self.limits;
+        let mut bytes: Vec<u8> =
+            [leases, tickets, resources, history].iter().flat_map(|it| it.to_le_bytes()).collect();
+        bytes.extend(self.began.to_le_bytes());
+        bytes
+    }
+
+    fn decode(value: &[u8]) -> Option<Shape> {
+        let (numbers, began) = value.split_at_checked(16)?;
+        let number = |at: usize| Some(u32::from_le_bytes(numbers[at..at + 4].try_into().ok()?));
+        let (leases, tickets) = (number(0)?, number(4)?);
+        let limits = Limits { leases, tickets, resources: number(8)?, history: number(12)? };
+        // No table is larger: a number that is would only ask for memory that nobody has.
+        let sensible = |limit: u32| (1..=Limits::MAX).contains(&limit);
+        let began = u64::from_le_bytes(began.try_into().ok()?);
+        [limits.leases, limits.tickets, limits.resources, limits.history]
+            .into_iter()
+            .all(sensible)
+            .then_some(Shape { limits, began })
+    }
+
+    /// The table's time by this machine's calendar. A clock that is set wrong must not stop the table's: it begins late at worst.
+    pub fn now(&self) -> Time {
+        since_1970().saturating_sub(self.began).max(1)
+    }
+}
+
+/// In microseconds, by this machine's calendar.
+fn since_1970() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    since.as_micros() as u64
 }
 
 /// A number that no other process has chosen, as far as can be: from the hasher's own randomness.

@@ -2,6 +2,8 @@
 //!
 //! A command runs on the copy as it would on any table. What it changed is noted cell by cell, so that it can be told to the others as a
 //! difference (`diff.rs`), or undone if they were faster.
+//!
+//! Behind the table lies what only this process knows: the times of its leases (`table/kept.rs`). What a command changes there is undone with it, and not told.
 
 #![allow(unsafe_code)]
 
@@ -12,8 +14,10 @@ use parking_lot::Mutex;
 
 use super::diff::{Change, Width};
 use crate::home::arrays::{Arrays, Undo};
-use crate::home::host::Region;
+use crate::home::host::{Region, array_bytes};
+use crate::table::Kept;
 use crate::table::cell::{Cell, Cell32, Cell64, Touched};
+use crate::table::kept::{KeptEnd, KeptHeader};
 use crate::table::layout::Sizes;
 use crate::zeroed::ZeroedArray;
 
@@ -21,6 +25,10 @@ use crate::zeroed::ZeroedArray;
 #[derive(Debug, Clone)]
 pub(crate) struct Replica {
     words: ZeroedArray<Cell64>,
+    /// So many of the words are the table's; the others are told to nobody.
+    shared: usize,
+    header: ZeroedArray<KeptHeader>,
+    ends: ZeroedArray<KeptEnd>,
     written: Arc<Mutex<Vec<Written>>>,
 }
 
@@ -35,14 +43,18 @@ pub(crate) struct Written {
 impl Replica {
     /// An empty table's memory; `None` if the system does not give so much.
     pub fn try_new(sizes: &Sizes) -> Option<(Replica, Arrays<Replica>)> {
-        let bytes = Arrays::<Replica>::bytes(sizes);
+        let shared = Arrays::<Replica>::bytes(sizes);
+        let own = array_bytes::<KeptHeader>(1) + array_bytes::<KeptEnd>(sizes.leases);
         // Aligned to 64, as a region must be.
-        let words: ZeroedArray<Cell64> = ZeroedArray::try_new(bytes / 8)?;
-        let first = NonNull::from(&words[0]).cast();
-        let replica = Replica { words, written: Arc::default() };
-        // SAFETY: the block has so many bytes, is used as atomics only, and is as old as every clone of the arrays: each has a clone of the replica.
-        let mut region = unsafe { Region::new(first, bytes) };
-        let arrays = Arrays::in_file(sizes, &mut region, replica.clone())?;
+        let words: ZeroedArray<Cell64> = ZeroedArray::try_new((shared + own) / 8)?;
+        let first: NonNull<u8> = NonNull::from(&words[0]).cast();
+        // SAFETY: the block has so many bytes, is used as atomics only, and is as old as every array in it: each is in a replica or beside one, which has the words.
+        let (mut table, mut private) =
+            unsafe { (Region::new(first, shared), Region::new(first.add(shared), own)) };
+        let (header, ends) = (private.array(1)?, private.array(sizes.leases)?);
+        let shared = shared / 8;
+        let replica = Replica { words, shared, header, ends, written: Arc::default() };
+        let arrays = Arrays::in_file(sizes, &mut table, replica.clone())?;
         Some((replica, arrays))
     }
 
@@ -51,10 +63,21 @@ impl Replica {
         std::mem::take(&mut self.written.lock())
     }
 
-    /// Was nothing changed but this cell?
+    /// Was nothing changed of the table but this cell?
     pub fn is_only(&self, written: &[Written], cell: &Cell64) -> bool {
         let place = self.place(cell as *const _ as usize);
-        written.iter().all(|it| it.place == place)
+        written.iter().all(|it| it.place == place || !self.is_shared(it))
+    }
+
+    fn is_shared(&self, written: &Written) -> bool {
+        (written.place as usize) < 2 * self.shared
+    }
+
+    /// Was any of these cells changed?
+    pub fn touches<T>(&self, written: &[Written], record: &T) -> bool {
+        let first = self.place(record as *const T as usize);
+        let cells = first..first + (size_of::<T>() / 4) as u32;
+        written.iter().any(|it| cells.contains(&it.place))
     }
 
     /// Puts back what was there before, of all of these.
@@ -64,9 +87,17 @@ impl Replica {
         }
     }
 
+    /// As [`Self::undo`], of the table alone.
+    pub fn undo_shared(&self, written: &[Written]) {
+        for cell in written.iter().rev().filter(|it| self.is_shared(it)) {
+            self.store(cell.place, cell.width, cell.old);
+        }
+    }
+
     /// What these changes have come to by now, each cell once.
     pub fn changes(&self, written: &[Written]) -> Vec<Change> {
-        let mut cells: Vec<(u32, Width)> = written.iter().map(|it| (it.place, it.width)).collect();
+        let told = written.iter().filter(|it| self.is_shared(it));
+        let mut cells: Vec<(u32, Width)> = told.map(|it| (it.place, it.width)).collect();
         cells.sort_unstable_by_key(|(place, _)| *place);
         cells.dedup_by_key(|(place, _)| *place);
         let load = |(place, width)| Change { place, width, value: self.load(place, width) };
@@ -85,18 +116,22 @@ impl Replica {
 
     /// Every word that is not zero, for a copy from the beginning.
     pub fn words(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
-        let words = self.words.iter().enumerate();
+        let words = self.table().iter().enumerate();
         words.map(|(place, word)| (place as u32, word.get())).filter(|(_, word)| *word != 0)
     }
 
     /// Makes the copy one of nothing.
     pub fn clear(&self) {
-        self.words.iter().filter(|word| word.get() != 0).for_each(|word| word.put(0));
+        self.table().iter().filter(|word| word.get() != 0).for_each(|word| word.put(0));
+    }
+
+    fn table(&self) -> &[Cell64] {
+        &self.words[..self.shared]
     }
 
     fn is_cell(&self, place: u32, width: Width) -> bool {
         let aligned = width == Width::Half || place.is_multiple_of(2);
-        aligned && (place as usize / 2) < self.words.len()
+        aligned && (place as usize / 2) < self.shared
     }
 
     fn half(&self, place: u32) -> &Cell32 {
@@ -147,4 +182,9 @@ impl Undo for Replica {
 
     /// A command counts when all know of it, and not before.
     fn commit(&self) {}
+
+    #[inline(always)]
+    fn kept(&self) -> Option<Kept<'_>> {
+        Some(Kept { header: self.header.one(), ends: &self.ends })
+    }
 }

@@ -68,6 +68,9 @@ pub(crate) struct Store {
     base_revision: Revision,
 }
 
+/// So many processes are called one by one.
+const MOST_CALLED: usize = 64;
+
 /// After so many changes a whole copy is due.
 const CHANGES: u64 = 256;
 
@@ -168,15 +171,20 @@ impl Store {
         Some(())
     }
 
-    /// The copy has this already: tells the others, if these keys are unchanged, too.
+    /// The copy has this already: tells the others, if these keys are unchanged, too, and calls those whom it concerns.
     pub fn make(
         &mut self,
         kv: &dyn Kv,
         delta: &Delta,
         mut unchanged: Vec<(String, Revision)>,
+        concerned: &[u16],
     ) -> Result<Made, Failure> {
         let number = self.number + 1;
-        let then = vec![self.set_head(number), put(self.keys.change(number), delta.encode())];
+        let mut then = vec![self.set_head(number), put(self.keys.change(number), delta.encode())];
+        // More than so many at once are called by what all hear: an engine does not do any number of things together.
+        let everybody = [0];
+        let called = if concerned.len() <= MOST_CALLED { concerned } else { &everybody };
+        then.extend(called.iter().map(|owner| put(self.keys.bell(*owner), Vec::new())));
         unchanged.push((self.keys.head(), self.head));
         match kv.txn(&Txn { unchanged, then, otherwise: self.news() }) {
             Ok(Answer::Done(revision)) => {

@@ -61,7 +61,7 @@ impl Client {
         let written = self.replica.take_written();
         self.author += 1;
         let delta = Delta { author: self.author, changes: self.replica.changes(&written) };
-        let mut made = self.store.make(kv, &delta, Vec::new());
+        let mut made = self.store.make(kv, &delta, Vec::new(), &[]);
         while let Err(Failure::InDoubt(_)) = made {
             made = self.store.find_out(kv, &delta);
         }

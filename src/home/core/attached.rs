@@ -61,7 +61,7 @@ impl<U: Undo> Core<U> {
         host.settle_in(now);
         drop(state);
         self.start_shared_keeper().map_err(|error| Refused {
-            problem: "the system does not start the thread that it needs",
+            problem: "the system does not start the thread that it needs".into(),
             cause: Cause::System(error.raw_os_error().unwrap_or(libc::EAGAIN)),
         })
     }

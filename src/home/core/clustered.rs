@@ -4,13 +4,13 @@ use parking_lot::MutexGuard;
 
 use super::{Core, State};
 use crate::home::arrays::{Arrays, Undo};
+use crate::home::cluster::etcd::half_to_whole;
 use crate::home::cluster::{
-    Failure, Flight, Made, Outcome, Part, Receipt, Revision, Store, Written,
+    Conditions, Failure, Flight, Made, Outcome, Part, Receipt, Store, Written,
 };
 use crate::home::wake::Woken;
-use crate::table::{
-    Claim, Error, LeaseState, Memory, Outcome as TableOutcome, Reason, Table, Time,
-};
+use crate::table::{Claim, Error, Memory, Outcome as TableOutcome, Table, TicketId, Time};
+use std::time::Duration;
 
 /// How often an engine that does not answer is asked before a command is refused.
 const ATTEMPTS: u32 = 3;
@@ -18,12 +18,18 @@ const ATTEMPTS: u32 = 3;
 /// Why commands are refused then.
 pub(super) const UNREACHABLE: Error = Error::System(libc::EHOSTUNREACH);
 
+/// Between two questions to an engine that does not answer.
+pub(super) const PAUSE: Duration = Duration::from_millis(100);
+
+/// How long those wait who were overtaken again and again, at first and at most.
+const STEP_BACK: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(64)];
+
 impl<U: Undo> Core<U> {
     /// Runs a command until what it did counts. An answer that changed nothing is given only if it is one to what the table was while this ran.
     pub(super) fn run_clustered<T>(
         &self,
         part: &Part,
-        unchanged: &[(String, Revision)],
+        needs: impl Fn() -> Conditions,
         mut command: impl FnMut(&Table<Arrays<U>>, Time) -> T,
     ) -> T {
         if part.is_forked() {
@@ -31,7 +37,7 @@ impl<U: Undo> Core<U> {
             return command(&self.lock_forked().table, 0);
         }
         let mut fresh = false;
-        let mut attempts = 0;
+        let (mut attempts, mut overtaken) = (0, 0);
         loop {
             let mut state = self.state.lock();
             let refusal = self.refusal(part, attempts);
@@ -42,16 +48,21 @@ impl<U: Undo> Core<U> {
             let now = self.clock.now().max(state.table.now());
             // Before anything is written: nobody who reads without the lock takes for done what may be undone.
             part.take_off();
+            let events = state.table.last_event();
+            let told = tell_of_tickets(&state);
+            let mut written = part.replica().take_written();
             let answer = command(&state.table, now);
-            let written = part.replica().take_written();
+            let by_command = part.replica().take_written();
             let mut decided = Vec::new();
             state.table.take_decided(|place| decided.push(place));
             if refusal.is_some() {
+                part.replica().undo(&by_command);
                 take_back(part, &state, &written);
                 state.table.accept();
                 return answer;
             }
-            if part.replica().is_only(&written, &self.memory.header().now) {
+            if part.replica().is_only(&by_command, &self.memory.header().now) {
+                part.replica().undo_shared(&by_command);
                 let settled = take_back(part, &state, &written);
                 if fresh && settled {
                     return answer;
@@ -61,13 +72,23 @@ impl<U: Undo> Core<U> {
                 attempts += u32::from(!fresh);
                 continue;
             }
+            written.extend(by_command);
+            let mut needs = needs();
+            needs.unchanged.extend(part.presence());
+            concerned(&state.table, events, &decided, &mut needs);
+            needs.concerned.remove(&part.owner());
             let Some(group) = &mut state.group else { return answer };
-            let unchanged = unchanged.iter().cloned().chain(part.presence()).collect();
-            let receipt = group.add(written, decided, unchanged);
+            let receipt = group.add(written, decided, needs);
             match self.settle(part, state, &receipt) {
                 Outcome::Failed => attempts += 1,
-                Outcome::Done => return answer,
-                Outcome::Undone | Outcome::Pending => {}
+                Outcome::Done => {
+                    self.forget_told(&told);
+                    return answer;
+                }
+                Outcome::Undone | Outcome::Pending => {
+                    overtaken += 1;
+                    step_back(overtaken);
+                }
             }
         }
     }
@@ -81,7 +102,7 @@ impl<U: Undo> Core<U> {
         if !part.is_forked() && !part.is_closed() && !part.is_sure() {
             return Err(UNREACHABLE);
         }
-        self.run_clustered(part, &[], |table, now| {
+        self.run_clustered(part, Conditions::default, |table, now| {
             // Which may be another one by the time that this is run again.
             table.claim(now, &Claim { owner: part.owner(), ..claim })
         })
@@ -92,6 +113,15 @@ impl<U: Undo> Core<U> {
             return Some(Error::Closed);
         }
         (attempts >= ATTEMPTS).then_some(UNREACHABLE)
+    }
+
+    /// The others know that somebody was told of these tickets.
+    fn forget_told(&self, told: &[TicketId]) {
+        if !told.is_empty()
+            && let Some(group) = &mut self.state.lock().group
+        {
+            group.told.retain(|ticket| !told.contains(ticket));
+        }
     }
 
     /// Waits until a command counts or was undone. Whoever finds nothing under way takes along what has gathered.
@@ -119,9 +149,10 @@ impl<U: Undo> Core<U> {
 
     /// One transaction, and what becomes of it.
     fn fly(&self, part: &Part, flight: Flight) {
-        let Flight { mut store, delta, unchanged } = flight;
+        let Flight { mut store, delta, conditions } = flight;
         let delta = &delta;
-        let mut made = store.make(part.kv(), delta, unchanged);
+        let called: Vec<u16> = conditions.concerned.into_iter().collect();
+        let mut made = store.make(part.kv(), delta, conditions.unchanged, &called);
         while let Err(Failure::InDoubt(_)) = made {
             // For as long as the others may take this process for alive, it has to know. Afterwards whatever it has is given back, this included.
             if part.is_closed() || !part.is_sure() {
@@ -144,7 +175,6 @@ impl<U: Undo> Core<U> {
             Ok(Made::Overtaken(read)) => {
                 // Before anybody else's changes come on top; and what is undone is told when it is known why.
                 let undone = group.undo();
-                part.count_undone();
                 let followed = store.follow(part.kv(), &read);
                 group.come_back(store);
                 // If the table is as it was, something else is not as it must be: to run it again would be the same again.
@@ -155,7 +185,8 @@ impl<U: Undo> Core<U> {
                 if followed == Err(Failure::Corrupt) {
                     table.mark_corrupt();
                 }
-                self.others_did_something(&mut state, &mut woken);
+                self.others_did_something(part, &mut state, &mut woken);
+                part.count_undone();
             }
             Err(failure) => {
                 group.undo().end(Outcome::Failed);
@@ -185,14 +216,35 @@ impl<U: Undo> Core<U> {
         let Some(store) = state.group.as_mut().and_then(|group| group.store()) else {
             return Ok(());
         };
+        part.take_off();
         let followed = store.follow(part.kv(), &read);
         if followed == Err(Failure::Corrupt) {
             state.table.mark_corrupt();
         }
-        self.others_did_something(&mut state, &mut woken);
+        if followed != Ok(false) {
+            self.others_did_something(part, &mut state, &mut woken);
+        }
+        part.count_undone();
+        part.land();
         drop(state);
         woken.wake();
         followed.map(drop)
+    }
+
+    /// The lock, at a moment when nothing is under way that is about this record, or when all that this process has is over anyway.
+    pub(super) fn lock_about<T>(
+        &self,
+        part: &Part,
+        record: Option<&T>,
+    ) -> MutexGuard<'_, State<U>> {
+        let mut state = self.state.lock();
+        while let (Some(record), Some(group)) = (record, &state.group)
+            && group.is_about(record)
+            && part.is_sure()
+        {
+            part.landed.wait_for(&mut state, PAUSE);
+        }
+        state
     }
 
     /// The lock, at a moment when nothing is under way, so that everything that the copy has counts: only that may be told.
@@ -204,55 +256,70 @@ impl<U: Undo> Core<U> {
         state
     }
 
-    fn others_did_something(&self, state: &mut State<U>, woken: &mut Woken) {
+    /// The copy has what others did. Nobody reads it without the lock meanwhile.
+    fn others_did_something(&self, part: &Part, state: &mut State<U>, woken: &mut Woken) {
         let State { table, wakers, listeners, .. } = state;
-        self.clock.at_least(table.now());
+        let moved = self.clock.at_least(table.now());
+        if let Some(kept) = self.memory.kept() {
+            kept.lag_behind(moved);
+        }
+        table.find_kept();
+        // It counts, whatever becomes of the next command.
+        part.replica().take_written();
         wakers.take_if(|place| table.is_decided(place), woken);
         listeners.take(table.last_event(), woken);
     }
 
-    /// The state of a lease as this process knows it; over, if the others may take this process for dead by now.
-    pub(super) fn clustered_state(
-        &self,
-        part: &Part,
-        read: impl Fn() -> Option<LeaseState>,
-    ) -> Option<LeaseState> {
+    /// Whoever waited for the ticket knows what became of it. The others learn that with the next change.
+    pub(super) fn collect_clustered(&self, part: &Part, id: TicketId) -> bool {
         if part.is_forked() {
-            return None;
+            return true;
         }
-        let state = part.settled(&read).unwrap_or_else(|| {
-            let _settled = self.on_the_ground(part);
-            read()
-        });
-        match state {
-            Some(LeaseState::Held) if !part.is_sure() => Some(LeaseState::Expired),
-            state => state,
+        let mut state = self.on_the_ground(part);
+        let collected = state.table.collect(id);
+        let written = part.replica().take_written();
+        part.replica().undo(&written);
+        if let Some(group) = state.group.as_mut().filter(|_| !written.is_empty()) {
+            group.told.push(id);
         }
-    }
-
-    /// Gives back what a process had that is gone. An error if somebody else has its number by now, or the engine cannot be reached.
-    pub(super) fn reap_clustered(
-        &self,
-        part: &Part,
-        owner: u16,
-        reason: Reason,
-    ) -> Result<(), Error> {
-        let absent = [part.absence_of(owner)];
-        self.run_clustered(part, &absent, |table, now| {
-            let reaped = table.reap(now, owner, reason)?;
-            if reaped.leases + reaped.tickets != 0 {
-                table.record_death(now, owner.into(), reaped);
-            }
-            Ok(())
-        })
+        collected
     }
 }
 
-/// Between two questions to an engine that does not answer.
-pub(super) const PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
+/// Of which tickets the others learn now that somebody was told.
+fn tell_of_tickets<U: Undo>(state: &State<U>) -> Vec<TicketId> {
+    let told = state.group.as_ref().map_or_else(Vec::new, |group| group.told.clone());
+    for ticket in &told {
+        state.table.collect(*ticket);
+    }
+    told
+}
+
+/// Who has to hear of what a command did.
+fn concerned<U: Undo>(
+    table: &Table<Arrays<U>>,
+    events: u64,
+    decided: &[usize],
+    needs: &mut Conditions,
+) {
+    needs.concerned.extend(decided.iter().map(|place| table.owner_of_place(*place)));
+    let mut owners = Vec::new();
+    if !table.owners_since(events, |owner| owners.push(owner)) {
+        needs.concerned.insert(0);
+    }
+    needs.concerned.extend(owners);
+}
+
+/// Who was overtaken often lets others go first for a moment: then at least they get on.
+fn step_back(times: u32) {
+    let [first, most] = STEP_BACK;
+    if times > 1 {
+        std::thread::sleep(half_to_whole((first * (1 << times.min(10))).min(most)));
+    }
+}
 
 /// A command has changed nothing that counts: whatever it wrote is undone. Is there nothing else that may be?
-fn take_back<U: Undo>(part: &Part, state: &State<U>, written: &[Written]) -> bool {
+pub(super) fn take_back<U: Undo>(part: &Part, state: &State<U>, written: &[Written]) -> bool {
     part.replica().undo(written);
     part.count_undone();
     let settled = state.group.as_ref().is_none_or(|group| group.is_settled());

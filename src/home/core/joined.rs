@@ -3,54 +3,58 @@
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use super::Core;
 use super::clustered::{PAUSE, UNREACHABLE};
+use super::{Core, State};
 use crate::home::arrays::Undo;
 use crate::home::clock::Clock;
-use crate::home::cluster::etcd::Config;
-use crate::home::cluster::{Failure, Group, Made, Part, Replica};
+use crate::home::cluster::etcd::{Config, half_to_whole};
+use crate::home::cluster::{Conditions, Failure, Group, Made, Part, Replica};
 use crate::home::refused::{Cause, Refused};
 use crate::home::thread;
-use crate::table::{Error, FOREVER, Reason, Settings, Table, first_sequence};
+use crate::home::wake::Woken;
+use crate::table::{
+    Error, FOREVER, LeaseId, Memory, Reason, Settings, Table, Time, first_sequence,
+};
 
 /// How often the keeper looks if it hears nothing.
 const NAP: Duration = Duration::from_secs(1);
+
+/// How long a process that waits for nothing leaves what is due to those whom it concerns: they may be dead or stopped.
+const LATE: Duration = Duration::from_millis(500);
 
 impl Core<Replica> {
     /// The home of the table that a URL names, which is made with these settings if there is none.
     pub fn open_cluster(config: Config, mut settings: Settings) -> Result<Arc<Self>, Refused> {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let refused = |_| Refused::words("etcd cannot be reached, or does not let this user in");
-        let (kv, config, limits) = Part::connect(config, settings.limits).map_err(refused)?;
-        settings.limits = limits;
-        settings.first_sequence = first_sequence(limits, since_1970);
-        let (replica, arrays) = Replica::try_new(&limits.sizes()).ok_or_else(Refused::no_memory)?;
+        let (kv, shape) = Part::connect(&config, settings.limits)
+            .map_err(|why| Refused::engine("etcd does not let this process in", &why))?;
+        settings.limits = shape.limits;
+        settings.first_sequence = first_sequence(shape.limits, since_1970);
+        let memory = Replica::try_new(&shape.limits.sizes());
+        let (replica, arrays) = memory.ok_or_else(Refused::no_memory)?;
         let table = Table::try_attach(arrays, settings).ok_or_else(Refused::no_memory)?;
         let part = Part::new(kv, config, replica.clone());
         let mut store = part.new_store();
-        let unreadable = |_| Refused::words("what etcd has of this table cannot be read");
         while !store.load(part.kv()).map_err(unreadable)? {
             table.prepare(settings);
             let delta = part.delta_of(replica.take_written());
-            match store.make(part.kv(), &delta, Vec::new()) {
+            match store.make(part.kv(), &delta, Vec::new(), &[]) {
                 Ok(Made::Done) => break,
                 // Somebody else has made it, or this was made after all: the next look tells.
                 Ok(Made::Overtaken(_)) | Err(Failure::InDoubt(_)) => replica.clear(),
-                Err(_) => return Err(Refused::words("etcd did not take a new table")),
+                Err(failure) => return Err(unreadable(failure)),
             }
         }
         replica.take_written();
         if table.verify().is_err() {
-            let problem =
-                "what etcd has of this table makes no sense; delete its keys once nobody uses it";
-            return Err(Refused { problem, cause: Cause::Corrupt });
+            return Err(unreadable(Failure::Corrupt));
         }
-        part.settle_in().map_err(|_| Refused::words("etcd did not take this process in"))?;
-        let clock = Clock::Shared(AtomicI64::new(0));
-        clock.at_least(table.now().max(1));
+        part.settle_in()
+            .map_err(|why| Refused::engine("etcd does not take this process in", &why))?;
+        let clock = Clock::shared(shape.now());
+        clock.at_least(table.now());
         let home = Arc::new_cyclic(|me| {
             let core = Core::around(me, table, clock);
             core.state.lock().group = Some(Group::new(replica, store));
@@ -66,21 +70,40 @@ impl Core<Replica> {
     }
 }
 
+fn unreadable(failure: Failure) -> Refused {
+    match failure {
+        Failure::Engine(why) | Failure::InDoubt(why) => {
+            Refused::engine("etcd does not give or take the table", &why)
+        }
+        Failure::Corrupt => {
+            let problem =
+                "what etcd has of this table makes no sense; delete its keys once nobody uses it";
+            Refused { problem: problem.into(), cause: Cause::Corrupt }
+        }
+    }
+}
+
 impl<U: Undo> Core<U> {
     /// What happened by time alone has happened, and what others did is known.
     pub(super) fn bring_up_to_date(&self, part: &Part) {
         // What cannot be reached is looked at as it was, and what is due happens when it can.
         if self.refresh(part).is_ok() && self.clock.now() >= self.state.lock().table.next_due() {
-            let _ = self.run_clustered(part, &[], |table, now| table.advance(now));
+            self.let_time_pass(part);
         }
+    }
+
+    fn let_time_pass(&self, part: &Part) {
+        // What does not happen now happens when the engine can be reached.
+        let _ = self.run_clustered(part, Conditions::default, |table, now| table.advance(now));
     }
 
     /// Begins to listen, gives back what the dead have left, and starts the keeper.
     fn move_in(self: &Arc<Self>) -> Result<(), Refused> {
         let Some(part) = self.part() else { return Ok(()) };
-        let away = || Refused::words("etcd does not answer any more");
-        part.listen().map_err(|_| away())?;
-        self.reap_the_absent(part).map_err(|_| away())?;
+        self.keep_own_times(part);
+        part.listen().map_err(|why| Refused::engine("etcd tells no news", &why))?;
+        let away = |_| Refused::words("etcd does not answer any more");
+        self.reap_the_absent(part).map_err(away)?;
         let home = self.clone();
         let keep = move || {
             let Some(part) = home.part() else { return };
@@ -96,39 +119,103 @@ impl<U: Undo> Core<U> {
         Ok(())
     }
 
+    /// The times of this process's leases are counted here.
+    fn keep_own_times(&self, part: &Part) {
+        let _settled = self.on_the_ground(part);
+        if let Some(kept) = self.memory.kept() {
+            kept.be_of(part.owner());
+        }
+    }
+
     /// Lets due things happen, notices who is gone, tells those in this process who wait; then sleeps. False when the home is closed.
     fn keep_clustered(&self, part: &Part) -> bool {
         if self.state.lock().closing || part.is_forked() {
             return false;
         }
-        if part.is_session_lost() && self.begin_again(part).is_ok() {
-            part.set_found();
+        if !part.is_sure() {
+            self.give_up_waiting();
+            if self.begin_again(part).is_ok() {
+                part.set_found();
+            }
         }
-        for owner in part.take_gone().into_iter().filter(|owner| *owner != part.owner()) {
+        let state = self.state.lock();
+        let (listens, waits) = (!state.listeners.is_empty(), state.anybody_waits());
+        drop(state);
+        let gone = part.take_gone();
+        if !gone.is_empty() && !waits {
+            // All hear of it: those who wait for nothing do not press.
+            std::thread::sleep(half_to_whole(LATE));
+        }
+        for owner in gone.into_iter().filter(|owner| *owner != part.owner()) {
             self.give_back(part, owner);
         }
-        let waits = self.state.lock().anybody_waits();
+        part.listen_to_all(listens);
+        // Those who wait look now and then even if they hear nothing.
         if part.take_changed() || waits {
-            self.bring_up_to_date(part);
+            // If that fails, so does what follows.
+            let _ = self.refresh(part);
+        }
+        if self.clock.now() >= self.due(&self.state.lock()) {
+            self.let_time_pass(part);
         }
         self.write_base(part);
-        let state = self.state.lock();
-        let due = if state.anybody_waits() { state.table.next_due() } else { FOREVER };
-        drop(state);
-        let left = match due.saturating_sub(self.clock.now()) {
+        let asleep = Instant::now();
+        let left = match self.due(&self.state.lock()).saturating_sub(self.clock.now()) {
             // It should have happened: the engine is away.
             0 => PAUSE,
             left => Duration::from_micros(left),
         };
-        std::thread::park_timeout(left.min(NAP));
+        let left = left.min(NAP).min(part.sure_for().max(PAUSE));
+        std::thread::park_timeout(left);
+        if asleep.elapsed() >= NAP {
+            self.tell_what_has_time(part);
+        }
         true
+    }
+
+    /// Those who wait learn that they wait in vain.
+    fn give_up_waiting(&self) {
+        let mut woken = Woken::default();
+        self.state.lock().wakers.take_all(&mut woken);
+        woken.wake();
+    }
+
+    /// When to let time pass. What is no concern of this process is left to others for a while.
+    fn due(&self, state: &State<U>) -> Time {
+        let due = state.table.next_due();
+        if due == FOREVER || state.anybody_waits() {
+            return due;
+        }
+        let own = self.memory.kept().map_or(FOREVER, |kept| kept.due());
+        own.min(due.saturating_add(LATE.as_micros() as Time))
+    }
+
+    /// The others learn which tickets can be forgotten, if no change has told them.
+    fn tell_what_has_time(&self, part: &Part) {
+        let told = self.state.lock().group.as_ref().map_or_else(Vec::new, |it| it.told.clone());
+        if !told.is_empty() {
+            self.run_clustered(part, Conditions::default, |table, _| {
+                for ticket in &told {
+                    table.collect(*ticket);
+                }
+            });
+            if let Some(group) = &mut self.state.lock().group {
+                group.told.retain(|ticket| !told.contains(ticket));
+            }
+        }
     }
 
     /// The others may have taken this process for dead: what it had is over, under whatever number, and it has a session again.
     fn begin_again(&self, part: &Part) -> Result<(), Error> {
+        part.remember_cut_off(self.own_leases(part));
         part.have_session().map_err(|_| UNREACHABLE)?;
-        let own = part.owner();
-        self.run_clustered(part, &[], |table, now| table.reap(now, own, Reason::EngineLost))?;
+        self.keep_own_times(part);
+        part.listen().map_err(|_| UNREACHABLE)?;
+        let (own, cut_off) = (part.owner(), part.cut_off());
+        self.run_clustered(part, Conditions::default, |table, now| {
+            table.reap(now, own, Reason::EngineLost)?;
+            table.was_cut_off(now, &cut_off)
+        })?;
         let mut all = Ok(());
         for owner in part.take_former().into_iter().filter(|owner| *owner != own) {
             if let Err(error) = self.reap_clustered(part, owner, Reason::EngineLost) {
@@ -137,6 +224,30 @@ impl<U: Undo> Core<U> {
             }
         }
         all
+    }
+
+    /// What this process holds, as far as it knows.
+    fn own_leases(&self, part: &Part) -> Vec<LeaseId> {
+        let own = |lease: &crate::table::LeaseInfo| lease.owner == part.owner();
+        self.peek(|table| table.leases()).into_iter().filter(own).map(|lease| lease.id).collect()
+    }
+
+    /// Gives back what a process had that is gone. An error if somebody else has its number by now, or the engine cannot be reached.
+    pub(super) fn reap_clustered(
+        &self,
+        part: &Part,
+        owner: u16,
+        reason: Reason,
+    ) -> Result<(), Error> {
+        let absent =
+            || Conditions { unchanged: vec![part.absence_of(owner)], ..Conditions::default() };
+        self.run_clustered(part, absent, |table, now| {
+            let reaped = table.reap(now, owner, reason)?;
+            if reaped.leases + reaped.tickets != 0 {
+                table.record_death(now, owner.into(), reaped);
+            }
+            Ok(())
+        })
     }
 
     /// Gives back what a process had that is gone; later, if the engine cannot be reached now.
@@ -170,7 +281,9 @@ impl<U: Undo> Core<U> {
         });
         // Its own number was somebody else's before.
         let own = part.owner();
-        self.run_clustered(part, &[], |table, now| table.reap(now, own, Reason::HolderDied))?;
+        self.run_clustered(part, Conditions::default, |table, now| {
+            table.reap(now, own, Reason::HolderDied)
+        })?;
         let present = part.present().map_err(|_| UNREACHABLE)?;
         for owner in owners.into_iter().filter(|owner| *owner != 0 && !present.contains(owner)) {
             self.give_back(part, owner);
@@ -184,8 +297,9 @@ impl<U: Undo> Core<U> {
             return;
         }
         // If that fails, the others give it back when the session ends.
-        let _ = self
-            .run_clustered(part, &[], |table, now| table.reap(now, part.owner(), Reason::Released));
+        let _ = self.run_clustered(part, Conditions::default, |table, now| {
+            table.reap(now, part.owner(), Reason::Released)
+        });
         part.leave();
         part.wake_keeper();
         let keeper = self.state.lock().keeper.take();

@@ -12,6 +12,8 @@ mod attached;
 mod clustered;
 mod guard;
 #[cfg(feature = "cluster")]
+mod held;
+#[cfg(feature = "cluster")]
 mod joined;
 mod keeper;
 #[cfg(feature = "cluster")]
@@ -33,7 +35,7 @@ use parking_lot::Mutex;
 use super::arrays::{Arrays, NoUndo, Undo, try_new_table};
 use super::clock::Clock;
 #[cfg(feature = "cluster")]
-use super::cluster::{Group, Part};
+use super::cluster::{Conditions, Group, Part};
 #[cfg(target_os = "linux")]
 use super::host::Host;
 use super::wake::{Listeners, Wakers, Woken};
@@ -212,7 +214,7 @@ impl<U: Undo> Core<U> {
     pub fn run<T>(&self, mut command: impl FnMut(&Table<Arrays<U>>, Time) -> T) -> T {
         #[cfg(feature = "cluster")]
         if let Some(part) = self.part() {
-            return self.run_clustered(part, &[], command);
+            return self.run_clustered(part, Conditions::default, command);
         }
         let state = self.lock();
         let now = self.time_for(&state);

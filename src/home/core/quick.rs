@@ -11,21 +11,30 @@ impl<U: Undo> Core<U> {
     /// The state of a lease, without the lock.
     #[inline(always)]
     pub fn state(&self, id: LeaseId) -> Option<LeaseState> {
-        self.state_by(id, || self.clock.now())
+        self.state_by(id, || self.clock.now(), true)
     }
 
-    /// The state of a lease at a time that was asked for before.
+    /// The state of a lease at a time that was asked for before, by what is known here.
     #[inline(always)]
     pub fn state_at(&self, id: LeaseId, now: Time) -> Option<LeaseState> {
-        self.state_by(id, || now)
+        self.state_by(id, || now, false)
+    }
+
+    /// Before [`Self::state_at`] is asked for these leases: what others may have done to them is known then.
+    #[inline(always)]
+    pub fn ask_about(&self, _ids: &[LeaseId]) {
+        #[cfg(feature = "cluster")]
+        if let Some(part) = self.part() {
+            self.ask_about_clustered(part, _ids);
+        }
     }
 
     #[inline(always)]
-    fn state_by(&self, id: LeaseId, clock: impl Fn() -> Time) -> Option<LeaseState> {
+    fn state_by(&self, id: LeaseId, clock: impl Fn() -> Time, _ask: bool) -> Option<LeaseState> {
         let read = || table::lease_state(&self.memory, id, &clock);
         #[cfg(feature = "cluster")]
         if let Some(part) = self.part() {
-            return self.clustered_state(part, read);
+            return self.clustered_state(part, id, read, _ask);
         }
         #[cfg(target_os = "linux")]
         if let Some(host) = self.host() {
@@ -38,8 +47,8 @@ impl<U: Undo> Core<U> {
     pub fn ticket(&self, id: TicketId) -> Option<TicketState> {
         let read = || table::ticket_state(&self.memory, id);
         #[cfg(feature = "cluster")]
-        if self.part().is_some() {
-            return self.peek(|table| table.ticket(id));
+        if let Some(part) = self.part() {
+            return self.clustered_ticket(part, id);
         }
         #[cfg(target_os = "linux")]
         if let Some(host) = self.host() {
@@ -52,7 +61,7 @@ impl<U: Undo> Core<U> {
     pub fn collect(&self, id: TicketId) -> bool {
         #[cfg(feature = "cluster")]
         if let Some(part) = self.part() {
-            return self.run_clustered(part, &[], |table, _| table.collect(id));
+            return self.collect_clustered(part, id);
         }
         self.lock().table.collect(id)
     }
@@ -72,7 +81,7 @@ impl<U: Undo> Core<U> {
         }
         #[cfg(feature = "cluster")]
         if let Some(part) = self.part() {
-            return self.run_clustered(part, &[], |table, now| table.renew(now, id, None));
+            return self.renew_clustered(part, id);
         }
         match table::renew_quickly(&self.memory, id, now) {
             Some(end) => Ok(end),
@@ -97,6 +106,10 @@ impl<U: Undo> Core<U> {
     /// Counts one tick, or, with a real clock, only brings the table up to date.
     #[inline(always)]
     pub fn tick(&self) {
+        #[cfg(feature = "cluster")]
+        if self.part().is_some() {
+            return self.look(|_| ());
+        }
         let now = match &self.clock {
             Clock::Ticks(count) => count.fetch_add(1, Ordering::AcqRel) + 1,
             _ => self.clock.now(),

@@ -2,6 +2,7 @@
 
 use std::task::Waker;
 
+use super::guard::Guard;
 use super::{Core, State};
 use crate::home::arrays::Undo;
 #[cfg(target_os = "linux")]
@@ -18,8 +19,8 @@ impl<U: Undo> Core<U> {
             return None;
         }
         let waker = waker.clone();
-        let mut state = self.lock();
-        let found = state.table.ticket(ticket);
+        let mut state = self.lock_ticket(ticket);
+        let found = self.told_of(&state, ticket);
         let place = state.table.place_of(ticket);
         let unused = match found {
             Some(TicketState::Waiting) => state.wakers.add(place, role, waker),
@@ -39,8 +40,8 @@ impl<U: Undo> Core<U> {
         }
         self.check_keeper()?;
         let mut fd = SignalFd::new()?;
-        let mut state = self.lock();
-        match state.table.ticket(ticket) {
+        let mut state = self.lock_ticket(ticket);
+        match self.told_of(&state, ticket) {
             None => return Err(Error::UnknownTicket),
             Some(TicketState::Waiting) => {
                 let place = state.table.place_of(ticket);
@@ -51,6 +52,23 @@ impl<U: Undo> Core<U> {
         }
         drop(state);
         fd.share()
+    }
+
+    /// The lock, at a moment when what is known of a ticket may be told.
+    fn lock_ticket(&self, _ticket: TicketId) -> Guard<'_, U> {
+        #[cfg(feature = "cluster")]
+        if let Some(part) = self.part() {
+            return Guard::new(self.lock_about(part, self.ticket_record(_ticket)));
+        }
+        self.lock()
+    }
+
+    fn told_of(&self, state: &State<U>, ticket: TicketId) -> Option<TicketState> {
+        #[cfg(feature = "cluster")]
+        if let Some(part) = self.part() {
+            return super::held::in_vain(part, &state.table, ticket);
+        }
+        state.table.ticket(ticket)
     }
 
     /// Calls `waker` after every command that had events, until [`Self::unlisten`].

@@ -1,8 +1,12 @@
 //! Blocking a thread until a ticket is decided.
 
+#[cfg(feature = "cluster")]
+use std::time::Duration;
 use std::time::Instant;
 
 use super::Core;
+#[cfg(feature = "cluster")]
+use super::clustered::PAUSE;
 use crate::home::arrays::Undo;
 use crate::home::wake::{self, Role};
 use crate::table::{Error, TicketId, TicketState};
@@ -30,6 +34,14 @@ impl<U: Undo> Core<U> {
             self.check_open()?;
             if over(until) {
                 break;
+            }
+            #[cfg(feature = "cluster")]
+            if let Some(part) = self.part() {
+                let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+                let sure = part.sure_for().max(PAUSE);
+                std::thread::park_timeout(sure.min(left.unwrap_or(Duration::MAX)));
+                state = self.ticket(id);
+                continue;
             }
             match self.look_by(until) {
                 Some(look) => {

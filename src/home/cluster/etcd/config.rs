@@ -100,11 +100,6 @@ impl Config {
         Ok(config)
     }
 
-    /// What all keys begin with.
-    pub fn prefix(&self) -> String {
-        format!("/ternlease/{}/", self.name)
-    }
-
     fn take_query(&mut self, query: &str) -> Result<(), ConfigError> {
         let mut given = Vec::new();
         let mut tls: Option<Tls> = None;
@@ -263,7 +258,7 @@ mod tests {
     fn the_short_form() {
         let config = parse("etcd://node1/team-a").unwrap();
         assert_eq!(config.endpoints, ["node1:2379"]);
-        assert_eq!(config.prefix(), "/ternlease/team-a/");
+        assert_eq!(config.name, "team-a");
         assert_eq!((config.login, config.tls), (None, None));
         assert_eq!(config.timeout, Duration::from_secs(5));
         assert_eq!(config.session_ttl, Duration::from_secs(60));

@@ -106,6 +106,7 @@ impl Engine {
         self.core.get()?.ask(timeout, work)
     }
 
+    #[cfg(test)]
     pub(super) fn begin<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, EngineError>> + Send + 'static,

@@ -114,15 +114,13 @@ pub(super) enum AnyResponse {
 #[repr(i32)]
 pub(super) enum CompareResult {
     Equal = 0,
-    Greater = 1,
-    Less = 2,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
 #[repr(i32)]
 pub(super) enum CompareTarget {
+    // Prost wants an enumeration to begin with 0.
     Version = 0,
-    Create = 1,
     Mod = 2,
 }
 
@@ -140,10 +138,6 @@ pub(super) struct CompareMessage {
 
 #[derive(Clone, PartialEq, Oneof)]
 pub(super) enum CompareWith {
-    #[prost(int64, tag = "4")]
-    Version(i64),
-    #[prost(int64, tag = "5")]
-    CreateRevision(i64),
     #[prost(int64, tag = "6")]
     ModRevision(i64),
 }
@@ -269,12 +263,14 @@ pub(super) struct LeaseKeepAliveResponse {
     pub ttl: i64,
 }
 
+#[cfg(test)]
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct LeaseTimeToLiveRequest {
     #[prost(int64, tag = "1")]
     pub id: i64,
 }
 
+#[cfg(test)]
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct LeaseTimeToLiveResponse {
     #[prost(int64, tag = "3")]

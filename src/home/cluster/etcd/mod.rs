@@ -1,6 +1,4 @@
 //! A client of etcd: what the cluster home needs of it, and no more. It lives on a thread of its own; callers are ordinary threads.
-// Until the cluster home uses it, nothing but its tests does.
-#![allow(dead_code, unused_imports)]
 
 mod badge;
 mod config;
@@ -21,11 +19,11 @@ mod version;
 mod watch;
 mod wire;
 
-pub(crate) use config::{Config, ConfigError, without_password};
+pub(crate) use config::{Config, without_password};
 pub(crate) use engine::Engine;
 pub(crate) use error::EngineError;
 pub(crate) use messages::KeyValue;
-pub(crate) use range::Snapshot;
+pub(crate) use random::half_to_whole;
 pub(crate) use session::{Session, SessionNews};
-pub(crate) use txn::{Compare, Is, Keys, Op, OpAnswer, Txn, TxnAnswer, What};
-pub(crate) use watch::{Change, Watch, WatchNews};
+pub(crate) use txn::{Compare, Keys, Op, OpAnswer, Txn};
+pub(crate) use watch::{Watch, WatchNews};

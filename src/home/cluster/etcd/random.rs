@@ -11,7 +11,7 @@ pub(super) fn below(limit: u64) -> u64 {
 }
 
 /// Between half of a time and all of it.
-pub(super) fn half_to_whole(time: Duration) -> Duration {
+pub(crate) fn half_to_whole(time: Duration) -> Duration {
     let half = time.as_micros() as u64 / 2;
     Duration::from_micros(half + below(half + 1))
 }

@@ -12,6 +12,7 @@ use super::messages::*;
 pub(crate) enum Keys {
     One(Vec<u8>),
     /// All that begin with this.
+    #[cfg(test)]
     Prefix(Vec<u8>),
     /// From the first up to the second, which is not one of them.
     Between(Vec<u8>, Vec<u8>),
@@ -23,6 +24,7 @@ impl Keys {
         match self {
             Keys::One(key) => (key, Vec::new()),
             Keys::Between(from, to) => (from, to),
+            #[cfg(test)]
             Keys::Prefix(prefix) => {
                 let end = match prefix.iter().rposition(|&byte| byte != 0xff) {
                     Some(last) => [&prefix[..last], &[prefix[last] + 1]].concat(),
@@ -36,30 +38,11 @@ impl Keys {
     }
 }
 
-/// What must be so.
+/// What must be so: when a key was last written, 0 if there is no such key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Compare {
     pub key: Vec<u8>,
-    pub what: What,
-    pub is: Is,
-}
-
-/// Which number of a key is compared, and with what. All are 0 for a key that does not exist.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum What {
-    /// How often it was written since it was made.
-    Version(i64),
-    /// When it was made.
-    CreateRevision(i64),
-    /// When it was last written.
-    ModRevision(i64),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Is {
-    Equal,
-    Greater,
-    Less,
+    pub mod_revision: i64,
 }
 
 /// What to do.
@@ -110,7 +93,8 @@ impl Engine {
         self.ask(timeout, async move { txn.run(&links, Instant::now() + timeout).await })
     }
 
-    /// Begins a transaction. Its answer goes to `tell`, on the engine's thread: it must be quick, and cannot wait for the engine.
+    /// Begins a transaction, and does not wait. Its answer goes to `tell`, on the engine's thread: it must be quick, and cannot wait for the engine.
+    #[cfg(test)]
     pub fn txn_then(
         &self,
         txn: Txn,
@@ -141,23 +125,11 @@ impl Txn {
 
 impl From<Compare> for CompareMessage {
     fn from(compare: Compare) -> Self {
-        let (target, with) = match compare.what {
-            What::Version(number) => (CompareTarget::Version, CompareWith::Version(number)),
-            What::CreateRevision(number) => {
-                (CompareTarget::Create, CompareWith::CreateRevision(number))
-            }
-            What::ModRevision(number) => (CompareTarget::Mod, CompareWith::ModRevision(number)),
-        };
-        let result = match compare.is {
-            Is::Equal => CompareResult::Equal,
-            Is::Greater => CompareResult::Greater,
-            Is::Less => CompareResult::Less,
-        };
         CompareMessage {
-            result: result.into(),
-            target: target.into(),
+            result: CompareResult::Equal.into(),
+            target: CompareTarget::Mod.into(),
             key: compare.key,
-            with: Some(with),
+            with: Some(CompareWith::ModRevision(compare.mod_revision)),
         }
     }
 }

@@ -37,9 +37,13 @@ calls! {
     LeaseGrantRequest => LeaseGrantResponse, "Lease/LeaseGrant";
     LeaseRevokeRequest => LeaseRevokeResponse, "Lease/LeaseRevoke";
     LeaseKeepAliveRequest => LeaseKeepAliveResponse, "Lease/LeaseKeepAlive";
-    LeaseTimeToLiveRequest => LeaseTimeToLiveResponse, "Lease/LeaseTimeToLive";
     StatusRequest => StatusResponse, "Maintenance/Status";
     AuthenticateRequest => AuthenticateResponse, "Auth/Authenticate";
+}
+
+#[cfg(test)]
+calls! {
+    LeaseTimeToLiveRequest => LeaseTimeToLiveResponse, "Lease/LeaseTimeToLive";
 }
 
 /// Encodes the requests of a call, and decodes its answers.

@@ -1,0 +1,177 @@
+//! Leases whose time their owner keeps: as long as there is one owner, nothing is otherwise than in any table.
+
+use super::replica::Replica;
+use crate::home::arrays::{Arrays, new_table};
+use crate::table::{
+    Claim, Error, FOREVER, LeaseId, LeaseState, Limits, Memory, Outcome, Reason, Settings, Table,
+    Time, lease_state,
+};
+
+const OWNER: u16 = 3;
+
+fn settings() -> Settings {
+    let limits = Limits { leases: 32, tickets: 32, resources: 32, history: 64 };
+    Settings { limits, first_sequence: 1, ..Settings::default() }
+}
+
+/// A copy whose leases are kept by one owner.
+fn copy() -> (Replica, Table<Arrays<Replica>>) {
+    let (replica, arrays) = Replica::try_new(&settings().limits.sizes()).unwrap();
+    let table = Table::try_new(arrays, settings()).unwrap();
+    table.memory().kept().unwrap().be_of(OWNER);
+    (replica, table)
+}
+
+fn claim<'a>(holder: &'a str, resource: &'a [&'a str], ttl: Time) -> Claim<'a> {
+    Claim { ttl, owner: OWNER, ..Claim::one(holder, resource) }
+}
+
+fn granted(told: Result<Outcome, Error>) -> LeaseId {
+    match told {
+        Ok(Outcome::Granted(lease)) => lease,
+        told => panic!("{told:?}"),
+    }
+}
+
+fn state<M: Memory>(table: &Table<M>, lease: LeaseId, now: Time) -> Option<LeaseState> {
+    lease_state(table.memory(), lease, || now)
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % limit
+    }
+}
+
+/// One step of a random story, and its answer as text.
+fn step<M: Memory>(
+    table: &Table<M>,
+    random: &mut Random,
+    now: Time,
+    ids: &mut Vec<LeaseId>,
+) -> String {
+    let names = ["a", "b", "c", "d"];
+    let resource = [names[random.below(4) as usize]];
+    let holder = names[random.below(4) as usize];
+    let lease = match ids.len() as u64 {
+        0 => LeaseId(1),
+        len => ids[random.below(len) as usize],
+    };
+    let ttl = [3, 10, 40, FOREVER][random.below(4) as usize];
+    match random.below(8) {
+        0..=2 => {
+            let wait = [0, 5, 30, FOREVER][random.below(4) as usize];
+            let parent = (random.below(4) == 0).then_some(lease);
+            let told = table.claim(now, &Claim { wait, parent, ..claim(holder, &resource, ttl) });
+            if let Ok(Outcome::Granted(lease)) = told {
+                ids.push(lease);
+            }
+            format!("{told:?}")
+        }
+        3 => format!("{:?}", table.renew(now, lease, None)),
+        4 => format!("{:?}", table.renew(now, lease, Some(ttl))),
+        5 => format!("{:?}", table.release(now, lease)),
+        6 => {
+            let notice = [0, 4, 20][random.below(3) as usize];
+            format!("{:?}", table.revoke(now, lease, Reason::Operator, "ops", notice))
+        }
+        _ => format!("{:?}", table.advance(now)),
+    }
+}
+
+#[test]
+fn one_owner_sees_what_any_table_shows() {
+    for seed in 1..=100u64 {
+        let plain = new_table(settings());
+        let (_replica, kept) = copy();
+        let start = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let (mut random, mut same) = (Random(start), Random(start));
+        let (mut ids, mut others) = (Vec::new(), Vec::new());
+        let mut now = 0;
+        for number in 0..200 {
+            now += [0, 1, 2, 7, 15][random.below(5) as usize];
+            same.below(5);
+            let expected = step(&plain, &mut random, now, &mut ids);
+            let told = step(&kept, &mut same, now, &mut others);
+            assert_eq!(told, expected, "seed {seed}, step {number}");
+            assert_eq!(kept.leases(), plain.leases(), "seed {seed}, step {number}");
+            assert_eq!(kept.tickets(), plain.tickets(), "seed {seed}, step {number}");
+            let (mut told, mut expected) = (Vec::new(), Vec::new());
+            kept.events_since(0, &mut told);
+            plain.events_since(0, &mut expected);
+            assert_eq!(told, expected, "seed {seed}, step {number}");
+            now += random.below(5);
+            same.below(5);
+            for lease in &ids {
+                assert_eq!(state(&kept, *lease, now), state(&plain, *lease, now));
+            }
+            assert_eq!(kept.verify(), Ok(()));
+            // Leases that tickets became.
+            ids.extend(plain.leases().iter().map(|lease| lease.id));
+            ids.sort_unstable();
+            ids.dedup();
+            others.clone_from(&ids);
+            plain.take_decided(|_| ());
+            kept.take_decided(|_| ());
+        }
+    }
+}
+
+/// To others a lease is held until its owner says otherwise, and its owner's renewals are nobody else's business.
+#[test]
+fn others_know_no_end_and_hear_of_no_renewal() {
+    let (owner, table) = copy();
+    let (other, copied) = copy();
+    copied.memory().kept().unwrap().be_of(OWNER + 1);
+    let tell = || {
+        let written = owner.take_written();
+        assert!(other.apply(&owner.changes(&written)));
+        written
+    };
+    tell();
+    let lease = granted(table.claim(1, &claim("one", &["gpu"], 100)));
+    tell();
+    assert_eq!(table.lease(lease).unwrap().end, 101);
+    assert_eq!(copied.lease(lease).unwrap().end, FOREVER);
+    assert_eq!(table.renew(50, lease, None), Ok(150));
+    let written = tell();
+    assert!(owner.is_only(&written, &table.memory().header().now), "somebody hears of it");
+    assert_eq!(state(&copied, lease, 1000), Some(LeaseState::Held));
+    assert_eq!(state(&table, lease, 149), Some(LeaseState::Held));
+    assert_eq!(state(&table, lease, 150), Some(LeaseState::Expired));
+    table.advance(160).unwrap();
+    tell();
+    assert_eq!(state(&copied, lease, 160), Some(LeaseState::Expired));
+    assert_eq!(copied.lease(lease).unwrap().reason, Some(Reason::TimedOut));
+}
+
+/// The clocks of others are no reason to end a lease early.
+#[test]
+fn a_jump_of_the_common_time_ends_nothing() {
+    let (_owner, table) = copy();
+    let lease = granted(table.claim(1, &claim("one", &["gpu"], 100)));
+    table.memory().kept().unwrap().lag_behind(5000);
+    assert_eq!(state(&table, lease, 5050), Some(LeaseState::Held));
+    table.advance(5050).unwrap();
+    assert_eq!(table.next_due(), 5101);
+    assert_eq!(table.renew(5060, lease, None), Ok(5160));
+    assert_eq!(state(&table, lease, 5160), Some(LeaseState::Expired));
+}
+
+/// Whoever renews what is another's has it from then on.
+#[test]
+fn renewing_takes_over() {
+    let (_owner, table) = copy();
+    let foreign = Claim { owner: OWNER + 1, ..claim("one", &["gpu"], 100) };
+    let lease = granted(table.claim(1, &foreign));
+    assert_eq!(table.lease(lease).unwrap().end, FOREVER);
+    assert_eq!(table.renew(500, lease, None), Ok(600));
+    assert_eq!(table.lease(lease).unwrap().owner, OWNER);
+    table.advance(600).unwrap();
+    assert_eq!(state(&table, lease, 600), Some(LeaseState::Expired));
+}
