@@ -23,7 +23,7 @@ setup:
 
 cluster:
 	cargo clippy --all-targets --features cluster -- -D warnings
-	cargo test --features cluster --lib --test cluster_basics --test cluster_doors --test cluster_property --test etcd_servers \
+	cargo test --features cluster --lib --test cluster_basics --test cluster_doors --test cluster_large --test cluster_nodes --test cluster_property --test etcd_servers \
 		--test cluster_faults --test cluster_faults_away --test cluster_faults_checker --test cluster_faults_fenced --test cluster_faults_paused
 
 bench:

@@ -51,7 +51,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // The child sees its GPUs as 0, 1, 2, 3 and cannot touch the others by accident.
     let mut child = Command::new("sh");
     child.args(["-c", "echo \"  the child: CUDA_VISIBLE_DEVICES=$CUDA_VISIBLE_DEVICES\""]);
-    training.env().apply(&mut child);
+    training.env()?.apply(&mut child);
     let output = child.output()?;
     print!("{}", String::from_utf8_lossy(&output.stdout));
 

@@ -14,7 +14,7 @@
 //! match pool.claim().holder("train-42").devices(2).min_memory(40_000).wait()? {
 //!     Some(lease) => {
 //!         let mut child = std::process::Command::new("true"); // python train.py
-//!         lease.env().apply(&mut child); // CUDA_VISIBLE_DEVICES=0,1
+//!         lease.env()?.apply(&mut child); // CUDA_VISIBLE_DEVICES=0,1
 //!         child.status()?;
 //!     } // dropped: the next in line has the GPUs now
 //!     None => println!("this machine has no GPU: compute on the CPU"),

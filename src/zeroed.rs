@@ -47,6 +47,7 @@ zeroed_types!(
     ResourceNotes,
     WorkerNotes,
     IslandNotes,
+    NodeNotes,
     TicketNotes,
     WantNotes,
     LeaseNotes,

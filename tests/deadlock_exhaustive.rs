@@ -6,7 +6,8 @@
 //!
 //! Pools that differ only in names count as one. Compared: all of 3 workers and 3 single-slot
 //! resources, in every order of arrival; all of 3 and 4 and of 4 and 3; of 4 and 4, one in 29 (all
-//! with `TERN_ALL`); random ones of up to 6 and 6 with amounts and sharing (`TERN_SEED` repeats one).
+//! with `TERN_ALL`); random ones of up to 6 and 6 with amounts and sharing (`TERN_SEED` repeats one). And all of 3 and 4 with claims for several of
+//! one node, and random ones with such claims.
 
 mod oracle;
 
@@ -35,12 +36,17 @@ struct Stage {
 impl Stage {
     /// A scene without its claims.
     fn before(scene: &Scene, deadlocks: DeadlockPolicy, grace: Time) -> Stage {
-        let limits = Limits { leases: 32, tickets: 8, resources: 8, history: 64 };
+        let limits = Limits { leases: 32, tickets: 8, resources: 16, history: 64 };
         let table = new_table(Settings { limits, deadlocks, ..Settings::default() });
         let base = Pool { wants: vec![], ..scene.pool.clone() };
         // The last name first, so that the order of candidates is not that of their ids.
         for (name, &(slots, memory)) in NAMES.iter().zip(&base.sizes).rev() {
             table.declare(0, name, slots, memory).unwrap();
+        }
+        for (name, node) in NAMES.iter().zip(&base.nodes) {
+            let node = table.declare(0, &format!("node {node}"), 1, 0).unwrap();
+            let traits = Traits { node: Some(node), ..Traits::default() };
+            table.set_traits(0, table.resource_id(name).unwrap(), traits).unwrap();
         }
         let mut stage = Stage { table, base, grace, leases: vec![], tickets: vec![] };
         for &(want, priority, preemptible) in &scene.holds {
@@ -63,9 +69,9 @@ impl Stage {
     fn claim_with(&mut self, want: Want, change: impl Fn(&mut Claim)) -> Result<(), Error> {
         let wanted = (0..NAMES.len()).filter(|r| want.mask >> r & 1 == 1);
         let names: Vec<&str> = wanted.map(|r| NAMES[r]).collect();
-        let Want { worker, count, take, .. } = want;
+        let Want { worker, count, take, together, .. } = want;
         let one = Claim::one(WORKERS[worker], &names);
-        let mut claim = Claim { count, take, wait: FOREVER, grace: self.grace, ..one };
+        let mut claim = Claim { count, together, take, wait: FOREVER, grace: self.grace, ..one };
         change(&mut claim);
         match self.table.claim(self.table.now(), &claim)? {
             Outcome::Granted(id) => self.note(id, want),
@@ -181,6 +187,11 @@ fn seeds(count: u64, mut each: impl FnMut(&mut Rng)) -> bool {
     chosen.is_none()
 }
 
+/// Half of them on nodes.
+fn random(rng: &mut Rng) -> Scene {
+    if rng.below(2) == 0 { Scene::random(rng) } else { Scene::random_on_nodes(rng) }
+}
+
 /// Pools compared, set up as intended (every claim waits), with a deadlock; false alarms that a
 /// cycle detector raises, and deadlocks that it misses.
 type Tally = [usize; 5];
@@ -205,12 +216,24 @@ fn tell(what: &str, [pools, intended, dead, false_alarms, missed]: Tally) {
 
 /// Compares every pool, or every `step`th; how many there are.
 fn enumerate(size: (usize, usize), any_arrival: bool, step: usize) -> usize {
+    enumerate_on(&[], size, any_arrival, step)
+}
+
+/// The same with the resources on these nodes, if any: then every claim for several is one for several of one node if that can be.
+fn enumerate_on(
+    nodes: &'static [usize],
+    size: (usize, usize),
+    any_arrival: bool,
+    step: usize,
+) -> usize {
     let half = move |part| {
         let (mut tally, mut explorer, mut n) = (Tally::default(), Explorer::default(), 0);
         every_pool(size, any_arrival, part, |owner, claims| {
             n += 1;
             if n % step == 0 {
-                compare(&Scene::plain(owner, claims, n, !any_arrival), &mut explorer, &mut tally);
+                let mut scene = Scene::plain(owner, claims, n, !any_arrival);
+                scene.pool.nodes = nodes.to_vec();
+                compare(&scene.on_nodes(|_| !nodes.is_empty()), &mut explorer, &mut tally);
             }
         });
         (tally, n)
@@ -219,7 +242,7 @@ fn enumerate(size: (usize, usize), any_arrival: bool, step: usize) -> usize {
     let (one, other) = (half(0), other.join().unwrap());
     let pools = one.1 + other.1;
     let how = ["in one order each", "in every order of arrival"][usize::from(any_arrival)];
-    let what = format!("{size:?} workers and resources, {how}, 1 in {step} of {pools}");
+    let what = format!("{size:?} workers and resources {nodes:?}, {how}, 1 in {step} of {pools}");
     tell(&what, std::array::from_fn(|i| one.0[i] + other.0[i]));
     pools
 }
@@ -249,9 +272,23 @@ fn random_pools_of_6_by_6_with_amounts_and_sharing() {
     }
 }
 
+#[test]
+fn every_pool_of_3_by_4_with_claims_for_several_of_one_node() {
+    enumerate_on(&[0, 0, 1, 1], (3, 4), false, 1);
+    enumerate_on(&[0, 1, 0, 0], (3, 4), false, 3);
+}
+
+#[test]
+fn random_pools_of_6_by_6_on_nodes() {
+    let (mut tally, mut explorer) = (Tally::default(), Explorer::default());
+    if seeds(3000, |rng| compare(&Scene::random_on_nodes(rng), &mut explorer, &mut tally)) {
+        tell("3000 random ones of 6 workers and resources on nodes", tally);
+    }
+}
+
 /// One slot of each: `count` of the resources in `mask`.
 fn want(worker: usize, mask: u32, count: u32) -> Want {
-    Want { worker, mask, count, take: Take::ONE_SLOT }
+    Want { worker, mask, count, take: Take::ONE_SLOT, together: false }
 }
 
 /// Worker `n` holds single-slot resource `n`, as far as there are any.
@@ -306,7 +343,7 @@ fn soft_deadlocks_are_cured_without_revoking() {
 fn no_soft_deadlock_survives_whatever_the_order_of_finishing() {
     let (mut runs, mut cured, mut granted) = (0, 0, 0);
     let scene_and_order = |rng: &mut Rng| {
-        let scene = Scene::random(rng);
+        let scene = random(rng);
         for _ in 0..3 {
             // The table and the oracle's own line go the same way, step by step.
             let mut stage = Stage::before(&scene, Report, 0);
@@ -349,7 +386,7 @@ fn no_soft_deadlock_survives_whatever_the_order_of_finishing() {
 fn every_reported_cycle_is_a_real_one() {
     let (mut lengths, mut outside) = ([0; 7], 0);
     seeds(3000, |rng| {
-        let stage = Stage::set_up(&Scene::random(rng), Report, 0);
+        let stage = Stage::set_up(&random(rng), Report, 0);
         let found = stage.deadlocks();
         let stuck = found.iter().flat_map(|d| &d.stuck);
         stage.check(&stage.pool(), stuck.fold(0, |all, name| all | 1 << number(name)));
@@ -363,7 +400,7 @@ fn every_reported_cycle_is_a_real_one() {
 fn breaking_revokes_only_in_deadlocks_and_leaves_none() {
     let (mut explorer, mut deadlocks, mut revoked) = (Explorer::default(), 0, 0);
     seeds(3000, |rng| {
-        let scene = Scene::random(rng);
+        let scene = random(rng);
         let dead = explorer.dead(&Stage::set_up(&scene, Report, 0).pool());
         for grace in [0, 10] {
             let mut stage = Stage::set_up(&scene, Break, grace);

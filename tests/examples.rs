@@ -54,4 +54,4 @@ macro_rules! examples {
     };
 }
 
-examples! { billing build_parallelism cache_ttl claim_async dag_deadlock etl_buffer gpu_cluster gpu_pool host_share hot_swap lock_service memoise placement planner }
+examples! { billing build_parallelism cache_ttl claim_async dag_deadlock etl_buffer gpu_cluster gpu_nodes gpu_pool host_share hot_swap lock_service memoise placement planner }

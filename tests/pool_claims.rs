@@ -232,10 +232,10 @@ fn very_many_devices_are_no_trouble() {
 #[test]
 fn an_outer_mask_of_cudas_does_not_hide_amds_devices_from_a_child() {
     let pool = GpuPool::new(&[GpuDevice::new(Vendor::Amd, 1, "MI300")]);
-    let env = pool.try_claim().unwrap().unwrap().env();
+    let env = pool.try_claim().unwrap().unwrap().env().unwrap();
     assert!(env.remove.contains(&"CUDA_VISIBLE_DEVICES"), "{env:?}");
     let both = GpuPool::new(&[device(Vendor::Amd, 1, 1), device(Vendor::Nvidia, 0, 1)]);
-    let env = both.try_claim().unwrap().unwrap().env();
+    let env = both.try_claim().unwrap().unwrap().env().unwrap();
     assert!(env.set.contains(&("CUDA_VISIBLE_DEVICES", String::new())), "{env:?}");
     assert!(!env.remove.contains(&"CUDA_VISIBLE_DEVICES"), "{env:?}");
 }

@@ -36,13 +36,13 @@ fn children_see_the_devices_of_their_lease_and_no_others() {
     let order = ("CUDA_DEVICE_ORDER", "PCI_BUS_ID".to_owned());
     let visible = |value: &str| vec![order.clone(), ("CUDA_VISIBLE_DEVICES", value.to_owned())];
     let two = pool.claim().named(&["nvidia:0", "nvidia:1"]).devices(2).try_now().unwrap().unwrap();
-    assert_eq!(two.env().set, visible("0,1"));
-    assert_eq!(two.env_by_uuid().set, visible("GPU-nvidia-0,GPU-nvidia-1"));
+    assert_eq!(two.env().unwrap().set, visible("0,1"));
+    assert_eq!(two.env_by_uuid().unwrap().set, visible("GPU-nvidia-0,GPU-nvidia-1"));
     let part = pool.claim().named(&["MIG-2"]).try_now().unwrap().unwrap();
-    assert_eq!(part.env().set, visible("MIG-2"), "a part has no number");
+    assert_eq!(part.env().unwrap().set, visible("MIG-2"), "a part has no number");
 
     let mixed = GpuPool::new(&[device(Vendor::Nvidia, 4, 1), device(Vendor::Amd, 0, 1)]);
-    let amd = mixed.claim().vendor(Vendor::Amd).try_now().unwrap().unwrap().env();
+    let amd = mixed.claim().vendor(Vendor::Amd).try_now().unwrap().unwrap().env().unwrap();
     assert!(amd.set.contains(&("ROCR_VISIBLE_DEVICES", "GPU-amd-0".to_owned())));
     assert!(amd.set.contains(&("CUDA_VISIBLE_DEVICES", String::new())), "not its business");
     assert_eq!(amd.remove, ["HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"]);

@@ -316,7 +316,7 @@ fn parts_of_a_device_are_devices() {
     assert_eq!(pool.capacity(), 2);
     let large = pool.claim().min_memory(15_000).try_now().unwrap().unwrap();
     assert_eq!(large.device().uuid.as_deref(), Some("MIG-b"));
-    assert!(large.env().set.contains(&("CUDA_VISIBLE_DEVICES", "MIG-b".to_owned())));
+    assert!(large.env().unwrap().set.contains(&("CUDA_VISIBLE_DEVICES", "MIG-b".to_owned())));
     let small = pool.try_claim().unwrap().unwrap();
     assert_eq!(small.device().uuid.as_deref(), Some("MIG-a"));
 }

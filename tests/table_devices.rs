@@ -12,7 +12,7 @@ fn devices(islands: &[u32]) -> (Table<Arrays>, Vec<ResourceId>) {
     let ids = (0..islands.len()).map(|n| t.declare(0, &format!("g{n}"), 1, 0).unwrap());
     let ids: Vec<ResourceId> = ids.collect();
     for (&id, &island) in ids.iter().zip(islands) {
-        t.set_traits(0, id, Traits { island, checked: false }).unwrap();
+        t.set_traits(0, id, Traits { island, ..Traits::default() }).unwrap();
     }
     (t, ids)
 }
@@ -72,15 +72,15 @@ fn only_what_fits_counts() {
 #[test]
 fn an_island_that_the_table_has_no_room_for_is_refused() {
     let (t, ids) = devices(&[1]);
-    let traits = Traits { island: u32::MAX, checked: true };
+    let traits = Traits { island: u32::MAX, checked: true, ..Traits::default() };
     assert_eq!(t.set_traits(0, ids[0], traits), Err(Error::UnknownIsland));
-    assert_eq!(t.resource("g0").unwrap().traits, Traits { island: 1, checked: false });
+    assert_eq!(t.resource("g0").unwrap().traits, Traits { island: 1, ..Traits::default() });
 }
 
 fn checked(n: usize) -> (Table<Arrays>, Vec<ResourceId>) {
     let (t, ids) = devices(&vec![0; n]);
     for &id in &ids {
-        t.set_traits(0, id, Traits { island: 0, checked: true }).unwrap();
+        t.set_traits(0, id, Traits { checked: true, ..Traits::default() }).unwrap();
     }
     (t, ids)
 }

@@ -189,6 +189,7 @@ fn assemble<'a>(
         grace: length(claim.notice),
         parent: (claim.parent != 0).then_some(LeaseId(claim.parent)),
         owner: 0,
+        together: false,
     })
 }
 

@@ -110,6 +110,7 @@ impl From<PoolError> for Failure {
             PoolError::Open(error) => return error.into(),
             PoolError::UnknownDevice { .. } => tern_status_t::TERN_ERR_UNKNOWN_RESOURCE,
             PoolError::TooFew { .. } => tern_status_t::TERN_ERR_IMPOSSIBLE,
+            PoolError::Elsewhere(_) => tern_status_t::TERN_ERR_UNSUPPORTED,
             PoolError::Declaration(_) => tern_status_t::TERN_ERR_BAD_VALUE,
             PoolError::NoAnswer(_) => tern_status_t::TERN_ERR_SYSTEM,
         };

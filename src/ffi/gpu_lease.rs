@@ -75,8 +75,8 @@ pub unsafe extern "C" fn tern_gpu_lease_env(
             }
             let lease = GpuLease::view(pool, LeaseId(lease))?;
             let env = match flags & TERN_ENV_BY_UUID {
-                0 => lease.env(),
-                _ => lease.env_by_uuid(),
+                0 => lease.env()?,
+                _ => lease.env_by_uuid()?,
             };
             more_if(!put_text(buffer, capacity, needed, &lines(&env), "buffer")?)
         })

@@ -126,6 +126,12 @@ delegate! {
     fn keep_for_children(&self, id: LeaseId) -> Result<Inherited, Error>;
     #[cfg(target_os = "linux")]
     fn hand_to(&self, id: LeaseId, process: u32) -> Result<(), Error>;
+    #[cfg(feature = "cluster")]
+    fn is_clustered(&self) -> bool;
+    #[cfg(feature = "cluster")]
+    fn publish(&self, node: &str, renew: &dyn Fn(Option<&str>) -> String) -> Result<(), Error>;
+    #[cfg(feature = "cluster")]
+    fn published(&self) -> Result<Vec<(String, String)>, Error>;
 }
 
 impl Home {

@@ -161,6 +161,8 @@ pub struct GpuDevice {
     pub island: Option<u32>,
     /// If it is a part of a device.
     pub mig: Option<Mig>,
+    /// The machine that it is in, in a pool of many machines; `None` where there is but one.
+    pub node: Option<String>,
     /// How it is.
     pub health: Health,
     /// Why it is not healthy, in words.
@@ -182,6 +184,7 @@ impl GpuDevice {
             numa: None,
             island: None,
             mig: None,
+            node: None,
             health: Health::Healthy,
             trouble: None,
         }

@@ -47,6 +47,7 @@ pub struct ClaimBuilder<'a> {
     holder: &'a str,
     candidates: Candidates<'a>,
     count: u32,
+    together: bool,
     take: Take,
     ttl: Span,
     wait: Span,
@@ -65,6 +66,7 @@ impl<'a> ClaimBuilder<'a> {
             holder,
             candidates: Candidates::Named(&[]),
             count: 1,
+            together: false,
             take: Take::ONE_SLOT,
             ttl: Span::Forever,
             wait: Span::Forever,
@@ -121,6 +123,12 @@ impl<'a> ClaimBuilder<'a> {
     /// ```
     pub fn count(self, count: u32) -> Self {
         ClaimBuilder { count, ..self }
+    }
+
+    /// All of one node: of resources that are in one machine ([`set_node`](LeaseManager::set_node)). Those without a node count as being of one. Of nodes that
+    /// have enough it gets the one with the least to spare; if none has so many at all, that is [`Error::Impossible`] at once.
+    pub fn on_one_node(self) -> Self {
+        ClaimBuilder { together: true, ..self }
     }
 
     /// How much of each: [`Take::Exclusive`], [`Take::Shared`] or an amount. One slot if not said.
@@ -368,6 +376,7 @@ impl<'a> ClaimBuilder<'a> {
             holder: self.holder,
             candidates: self.candidates,
             count: self.count,
+            together: self.together,
             take: self.take,
             ttl: clock.measure(self.ttl)?,
             wait: clock.measure(self.wait)?,

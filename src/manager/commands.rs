@@ -7,6 +7,7 @@ use super::{ClaimBuilder, LeaseManager, Span};
 use crate::home::run;
 use crate::table::{
     Claim, Deadlock, Error, Health, LeaseId, Outcome, Reason, ResourceId, Revoked, Take, Time,
+    Traits,
 };
 
 /// Leases, from the first claim to the last day; the resources they are on; and the clock.
@@ -91,6 +92,44 @@ impl LeaseManager {
     /// ```
     pub fn declare(&self, resource: &str, slots: u32, memory: u32) -> Result<ResourceId, Error> {
         run!(self.home(), |table, now| table.declare(now, resource, slots, memory))
+    }
+
+    /// Says in which machine a declared resource is, or that it is in none in particular. Machines are resources, too, declared with one slot if they
+    /// are not yet; [`ClaimBuilder::on_one_node`] goes by this.
+    ///
+    /// A lease on a machine says that somebody is there. When the last one ends, what is in the machine has failed, and leases on it are
+    /// revoked ([`Reason::NodeDrain`]).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::UnknownResource`] if the resource is not declared; [`Error::InUse`] if it is held or waited for and has another node.
+    ///
+    /// ```
+    /// use ternlease::{Health, LeaseManager, Options, Take};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// manager.declare("gpu0", 1, 0)?;
+    /// manager.set_node("gpu0", Some("rack-7"))?;
+    /// let presence = manager.claim("agent").of(&["rack-7"]).take(Take::Shared).try_now()?;
+    /// let lease = manager.acquire("gpu0", "trainer", 10)?;
+    /// manager.release(presence)?; // or its ttl is over
+    /// assert_eq!(manager.resource("gpu0").unwrap().health, Health::Failed);
+    /// assert!(manager.renew(lease).is_err());
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
+    pub fn set_node(&self, resource: &str, node: Option<&str>) -> Result<(), Error> {
+        run!(self.home(), |table, now| {
+            let id = table.resource_id(resource).ok_or(Error::UnknownResource)?;
+            let node = match node {
+                None => None,
+                Some(node) => Some(match table.resource_id(node) {
+                    Some(known) => known,
+                    None => table.declare(now, node, 1, 0)?,
+                }),
+            };
+            let info = table.resource(resource).ok_or(Error::UnknownResource)?;
+            table.set_traits(now, id, Traits { node, ..info.traits })
+        })
     }
 
     /// Says how a declared resource is, as an operator would. One that is not healthy gets no new leases; those on it stay until they end or

@@ -61,14 +61,6 @@ impl LeaseManager {
         self.home().clock().is_real()
     }
 
-    pub(crate) fn set_evidence(&self, id: ResourceId, health: Health) -> Result<(), Error> {
-        run!(self.home(), |table, now| table.set_evidence(now, id, health, false))
-    }
-
-    pub(crate) fn set_traits(&self, id: ResourceId, traits: Traits) -> Result<(), Error> {
-        run!(self.home(), |table, now| table.set_traits(now, id, traits))
-    }
-
     /// The resource has failed: leases on it are revoked at once.
     pub(crate) fn fail(&self, resource: &str, reason: Reason, by: &str) -> Result<(), Error> {
         run!(self.home(), |table, now| {
@@ -84,12 +76,11 @@ impl LeaseManager {
         })
     }
 
-    pub(crate) fn is_checked(&self, resource: &str) -> bool {
-        self.resource(resource).is_some_and(|info| info.traits.checked)
-    }
-
-    pub(crate) fn device_state(&self, resource: &str) -> Option<State> {
-        self.resource(resource).map(State::from)
+    /// How these are, all at one moment.
+    pub(crate) fn device_states(&self, resources: &[String]) -> Vec<Option<State>> {
+        look!(self.home(), |table| {
+            resources.iter().map(|name| table.resource(name).map(State::from)).collect()
+        })
     }
 
     /// Tells what was seen of a resource, if its state is still what it was then; whether it is.
@@ -100,6 +91,10 @@ impl LeaseManager {
         health: Health,
         unused: bool,
     ) -> Result<bool, Error> {
+        // Where each command is a journey, what is known already is not told again.
+        if self.is_clustered() && before.evidence == health && !(unused && before.cleaning) {
+            return Ok(true);
+        }
         run!(self.home(), |table, now| {
             table.advance(now)?;
             let id = table.resource_id(resource).ok_or(Error::UnknownResource)?;

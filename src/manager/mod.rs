@@ -12,7 +12,9 @@ mod inspect;
 #[cfg(feature = "cluster")]
 mod jeopardy;
 mod metrics;
+mod nodes;
 mod options;
+mod publish;
 mod ticket;
 mod watch;
 
@@ -30,6 +32,7 @@ pub(crate) use device::{State, WeakManager};
 pub use events::EventReader;
 use options::Where;
 pub use options::{OpenError, Options, TimeKind};
+pub(crate) use publish::Listed;
 pub use ticket::Ticket;
 pub use watch::Notice;
 

@@ -110,7 +110,7 @@ impl GpuClaim<'_> {
         let mut buffer = [0; 32];
         let holder = match self.holder {
             Some(holder) => holder,
-            None => claim_name(inner.manager.owner(), inner.next_claim(), &mut buffer),
+            None => claim_name(inner.manager.owner(), inner.here.next_claim(), &mut buffer),
         };
         Ok(Some(inner.manager.ask(&self.for_candidates(holder, &candidates)?)?))
     }
@@ -140,6 +140,7 @@ impl GpuClaim<'_> {
             holder,
             candidates: Candidates::Declared(candidates),
             count: self.count,
+            together: self.together,
             take: self.take,
             ttl: self.measured_ttl()?,
             wait: manager.measure(self.wait)?,

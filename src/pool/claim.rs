@@ -1,7 +1,7 @@
 //! Putting a claim for devices together.
 
 use super::GpuPool;
-use super::filter::Filter;
+use super::filter::{Filter, Place};
 #[cfg(doc)]
 use super::{GpuLease, PoolError};
 use crate::inventory::Vendor;
@@ -42,6 +42,7 @@ pub struct GpuClaim<'a> {
     pub(super) pool: &'a GpuPool,
     pub(super) holder: Option<&'a str>,
     pub(super) count: u32,
+    pub(super) together: bool,
     pub(super) take: Take,
     pub(super) filter: Filter<'a>,
     pub(super) ttl: Span,
@@ -62,6 +63,7 @@ impl<'a> GpuClaim<'a> {
             pool,
             holder: None,
             count: 1,
+            together: false,
             take: Take::Exclusive,
             filter: Filter::default(),
             ttl: Span::Forever,
@@ -103,6 +105,33 @@ impl<'a> GpuClaim<'a> {
     /// ```
     pub fn devices(self, count: u32) -> Self {
         GpuClaim { count, ..self }
+    }
+
+    /// All on one machine, in a pool of many machines: on the one with the least to spare. Elsewhere they are anyway.
+    ///
+    /// If no machine has so many, that is [`Error::Impossible`](crate::Error::Impossible) at once.
+    pub fn on_one_node(self) -> Self {
+        GpuClaim { together: true, ..self }
+    }
+
+    /// Only devices of this machine, in a pool of many machines. Elsewhere all are.
+    ///
+    /// ```
+    /// # use ternlease::{GpuPool, PoolOptions};
+    /// # let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:1")?)?;
+    /// assert!(pool.claim().on_this_node().try_now()?.is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn on_this_node(mut self) -> Self {
+        self.filter.place = Place::Here;
+        self
+    }
+
+    /// Only devices of the machine of this name ([`PoolOptions::node`](super::PoolOptions::node)), in a pool of many machines. If it has too few, or nobody
+    /// has heard of it, that is [`PoolError::TooFew`].
+    pub fn on_node(mut self, node: &'a str) -> Self {
+        self.filter.place = Place::Node(node);
+        self
     }
 
     /// So many slots of each device, together with others, instead of all of it. How many a device has, [`PoolOptions::slots`](super::PoolOptions::slots)

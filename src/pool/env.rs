@@ -12,7 +12,7 @@ use crate::inventory::{GpuDevice, Vendor};
 /// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:4")?)?;
 /// let lease = pool.claim().devices(2).wait()?.expect("this pool has devices");
 /// let mut child = std::process::Command::new("python");
-/// lease.env().apply(&mut child);
+/// lease.env()?.apply(&mut child);
 /// assert!(child.get_envs().any(|(name, value)| {
 ///     name == "CUDA_VISIBLE_DEVICES" && value.is_some_and(|value| value == "0,1")
 /// }));
@@ -35,14 +35,14 @@ impl Env {
         command.envs(self.set.iter().map(|(name, value)| (name, value)));
     }
 
-    /// For these devices out of those of a pool.
+    /// For these devices out of those of a machine.
     pub(super) fn of<'a>(
         leased: impl Iterator<Item = &'a GpuDevice> + Clone,
-        pool: &[GpuDevice],
+        pool: impl Iterator<Item = &'a GpuDevice> + Clone,
         by_uuid: bool,
     ) -> Self {
         let mut env = Env::default();
-        let has = |vendor| pool.iter().any(|device| device.vendor == vendor);
+        let has = |vendor| pool.clone().any(|device| device.vendor == vendor);
         for vendor in [Vendor::Nvidia, Vendor::Amd, Vendor::Intel] {
             // Devices of vendors that the pool has nothing of are not its business.
             if has(vendor) {

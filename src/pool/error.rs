@@ -40,6 +40,8 @@ pub enum PoolError {
         /// What it wants of each, in words.
         conditions: String,
     },
+    /// The devices are in another machine, of this name: no child of this process can use them.
+    Elsewhere(String),
     /// No device was found, and a driver did not answer, or not as it should: there may be some.
     NoAnswer(Absence),
     /// The devices that somebody wrote down cannot be read.
@@ -76,6 +78,10 @@ impl fmt::Display for PoolError {
             PoolError::TooFew { wanted, fitting, capacity, conditions } => write!(
                 f,
                 "the claim asks for {wanted}, but {fitting} of {capacity} devices fit{conditions}; waiting would not help"
+            ),
+            PoolError::Elsewhere(node) => write!(
+                f,
+                "the devices are in {node}: start the program there, with the environment that the lease has for that machine"
             ),
             PoolError::NoAnswer(absence) => absence.fmt(f),
             PoolError::Declaration(error) => error.fmt(f),

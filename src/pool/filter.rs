@@ -6,6 +6,15 @@ use super::{Inner, PoolError};
 use crate::inventory::{GpuDevice, Vendor};
 use crate::table::ResourceId;
 
+/// Where the devices are to be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Place<'a> {
+    #[default]
+    Anywhere,
+    Here,
+    Node(&'a str),
+}
+
 /// What a claim wants of each device.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Filter<'a> {
@@ -14,19 +23,30 @@ pub(super) struct Filter<'a> {
     pub vendor: Option<Vendor>,
     /// Only these, if they are named.
     pub named: Option<&'a [&'a str]>,
+    pub place: Place<'a>,
 }
 
 impl Filter<'_> {
     /// Is any device as good as any other?
     #[inline]
     pub fn is_empty(&self) -> bool {
-        let Filter { min_memory, min_capability, vendor, named } = self;
-        *min_memory == 0 && min_capability.is_none() && vendor.is_none() && named.is_none()
+        let Filter { min_memory, min_capability, vendor, named, place } = self;
+        *min_memory == 0
+            && min_capability.is_none()
+            && vendor.is_none()
+            && named.is_none()
+            && *place == Place::Anywhere
     }
 
     /// What is unknown of a device cannot be relied on.
-    fn accepts(&self, device: &GpuDevice) -> bool {
-        device.memory.unwrap_or(0) >= self.min_memory
+    fn accepts(&self, device: &GpuDevice, here: Option<&str>) -> bool {
+        let in_its_place = match self.place {
+            Place::Anywhere => true,
+            Place::Here => device.node.as_deref() == here,
+            Place::Node(node) => device.node.as_deref() == Some(node),
+        };
+        in_its_place
+            && device.memory.unwrap_or(0) >= self.min_memory
             && self.min_capability.is_none_or(|least| device.compute_capability >= Some(least))
             && self.vendor.is_none_or(|vendor| device.vendor == vendor)
     }
@@ -39,6 +59,11 @@ impl Filter<'_> {
             // Writing to a string does not fail.
             let _ = write!(text, "{link}{condition}");
         };
+        match self.place {
+            Place::Anywhere => {}
+            Place::Here => add(format_args!("on this machine")),
+            Place::Node(node) => add(format_args!("on {node}")),
+        }
         if let Some(vendor) = self.vendor {
             add(format_args!("of {vendor}"));
         }
@@ -76,7 +101,7 @@ impl Inner {
                 named.iter().map(|name| self.find(name)).collect::<Result<Vec<_>, _>>()?
             }
         };
-        places.retain(|&place| filter.accepts(&self.devices[place]));
+        places.retain(|&place| filter.accepts(&self.devices[place], self.here.node()));
         if count > 1 && filter.named.is_none() {
             keep_a_team(&self.devices, &mut places);
         }

@@ -1,6 +1,6 @@
 //! Devices that a claim was granted.
 
-use super::{Env, GpuPool};
+use super::{Env, GpuPool, PoolError};
 use crate::inventory::{GpuDevice, Vendor};
 use crate::manager::Notice;
 use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Reason, Time};
@@ -53,14 +53,14 @@ impl GpuLease {
     /// Renews it from now on.
     pub(super) fn keep_alive(&mut self, ttl: Time) -> Result<(), Error> {
         let inner = &self.pool.inner;
-        inner.keeper.keep(&inner.manager, self.id, ttl)?;
+        inner.here.keeper.keep(&inner.manager, self.id, ttl)?;
         self.kept = true;
         Ok(())
     }
 
     fn forget(&self) {
         if self.kept {
-            self.pool.inner.keeper.forget(self.id);
+            self.pool.inner.here.keeper.forget(self.id);
         }
     }
 
@@ -89,6 +89,12 @@ impl GpuLease {
     /// Who made the devices.
     pub fn vendor(&self) -> Vendor {
         self.device().vendor
+    }
+
+    /// The machine that the first device is in, in a pool of many machines; all of them, of a claim for [one node](super::GpuClaim::on_one_node).
+    /// [`GpuDevice::node`] tells it of each.
+    pub fn node(&self) -> Option<&str> {
+        self.device().node.as_deref()
     }
 
     /// Is it still held? Takes no lock, so that it can be asked often: before each batch, for example. `None` if it ended so long ago
@@ -152,23 +158,50 @@ impl GpuLease {
     /// What a child needs in its environment to see these devices and no others. NVIDIA's by number, in the order of PCI addresses.
     ///
     /// For children only: within a process that has begun to use CUDA, variables have no effect.
-    pub fn env(&self) -> Env {
-        Env::of(self.devices(), self.pool.devices(), false)
+    ///
+    /// # Errors
+    ///
+    /// [`PoolError::Elsewhere`] if a device is in another machine, where no child of this process can use it: see [`env_on`](Self::env_on).
+    pub fn env(&self) -> Result<Env, PoolError> {
+        self.local_env(false)
     }
 
     /// As [`Self::env`], with UUIDs where the devices have them. Some programs do not understand these.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::env`].
     ///
     /// ```
     /// use ternlease::{GpuPool, PoolOptions};
     ///
     /// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:1")?)?;
     /// let lease = pool.claim().wait()?.expect("this pool has a device");
-    /// assert_eq!(lease.env().set[1], ("CUDA_VISIBLE_DEVICES", "0".to_owned()));
-    /// assert!(lease.env_by_uuid().set[1].1.starts_with("GPU-"));
+    /// assert_eq!(lease.env()?.set[1], ("CUDA_VISIBLE_DEVICES", "0".to_owned()));
+    /// assert!(lease.env_by_uuid()?.set[1].1.starts_with("GPU-"));
     /// # Ok::<(), ternlease::PoolError>(())
     /// ```
-    pub fn env_by_uuid(&self) -> Env {
-        Env::of(self.devices(), self.pool.devices(), true)
+    pub fn env_by_uuid(&self) -> Result<Env, PoolError> {
+        self.local_env(true)
+    }
+
+    fn local_env(&self, by_uuid: bool) -> Result<Env, PoolError> {
+        let here = self.pool.node();
+        match self.devices().find(|device| device.node.as_deref() != here) {
+            Some(device) => Err(PoolError::Elsewhere(device.node.clone().unwrap_or_default())),
+            None => Ok(self.env_in(here, by_uuid)),
+        }
+    }
+
+    /// What a program needs in its environment that is started on another machine of the pool, to see the devices of this lease there and no others.
+    pub fn env_on(&self, node: &str) -> Env {
+        self.env_in(Some(node), false)
+    }
+
+    fn env_in(&self, node: Option<&str>, by_uuid: bool) -> Env {
+        let there = |device: &&GpuDevice| device.node.as_deref() == node;
+        let all = self.pool.devices().iter().filter(there);
+        Env::of(self.devices().filter(there), all, by_uuid)
     }
 
     /// Gives the devices back, as dropping it does, and says whether they were still its own.
@@ -295,13 +328,13 @@ mod tests {
             claim.try_now().unwrap().unwrap()
         };
         let lease = claim();
-        assert_eq!(pool.inner.keeper.count(), 1);
+        assert_eq!(pool.inner.here.keeper.count(), 1);
         drop(lease);
-        assert_eq!(pool.inner.keeper.count(), 0);
+        assert_eq!(pool.inner.here.keeper.count(), 0);
         claim().release().unwrap();
-        assert_eq!(pool.inner.keeper.count(), 0);
+        assert_eq!(pool.inner.here.keeper.count(), 0);
         let id = claim().into_id();
-        assert_eq!(pool.inner.keeper.count(), 0);
+        assert_eq!(pool.inner.here.keeper.count(), 0);
         pool.manager().release(id).unwrap();
     }
 }

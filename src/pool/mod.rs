@@ -7,15 +7,16 @@ mod error;
 mod evidence;
 mod filter;
 mod forecast;
+mod here;
 mod keeper;
 mod lease;
 mod naming;
+mod nodes;
 mod options;
 mod status;
 mod watcher;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use asking::GpuClaiming;
 pub use claim::GpuClaim;
@@ -29,9 +30,10 @@ pub use status::{DeviceStatus, GpuLeaseEntry};
 
 use crate::inventory::{Absence, Found, GpuDevice, Why};
 use crate::manager::{LeaseManager, OpenError, Options};
-use crate::table::{Error, Health, LeaseId, ResourceId, Traits};
-use keeper::Keeper;
-use naming::{distinct_keys, number_islands, slots_as_declared};
+use crate::table::{Error, LeaseId, ResourceId};
+use here::Here;
+use naming::distinct_keys;
+use nodes::Elsewhere;
 use watcher::{Stop, Watched};
 
 /// Devices, claimed in order and given back by dropping the lease.
@@ -65,7 +67,7 @@ pub struct GpuPool {
 #[derive(Debug)]
 struct Inner {
     manager: LeaseManager,
-    /// In the order in which they were found, which is the order of preference.
+    /// In the order in which they were found, which is the order of preference; those of this machine first.
     devices: Vec<GpuDevice>,
     /// Their names in the table, and their ids there.
     keys: Vec<String>,
@@ -75,12 +77,9 @@ struct Inner {
     /// Where a device is in the lists above, by its id.
     places: Vec<u32>,
     found: Found,
-    /// Names claims that have no holder's name.
-    claims: AtomicU64,
-    keeper: Keeper,
-    watched: Option<Arc<Watched>>,
-    /// Ends the threads that watch, when the pool goes.
-    _stop: Stop,
+    here: Arc<Here>,
+    /// Ends the threads that watch, when the last pool of them goes.
+    stop: Arc<Stop>,
 }
 
 impl GpuPool {
@@ -94,7 +93,7 @@ impl GpuPool {
     }
 
     /// The devices of this machine, as far as this process may see them, in the home that the URL names: `process:` is a pool of its own in this
-    /// process, `host:` one that all processes of the machine share.
+    /// process, `host:` one that all processes of the machine share, `etcd://` one of many machines, with the devices of all of them.
     ///
     /// `TERNLEASE_DEVICES` in the environment names other devices: `fake:8`, `file:/etc/gpus`, `none`; see
     /// [`PoolOptions::from_spec`].
@@ -173,28 +172,30 @@ impl GpuPool {
         mut found: Found,
         options: PoolOptions,
     ) -> Result<Self, PoolError> {
-        let PoolOptions { inventory, slots, check_use, poll, rules, .. } = options;
+        let PoolOptions { inventory, slots, check_use, poll, rules, node, .. } = options;
         check_that_somebody_answered(&found)?;
-        let devices = std::mem::take(&mut found.devices);
-        let keys = distinct_keys(&devices);
+        let node = nodes::name(manager, node)?;
+        let mut devices = std::mem::take(&mut found.devices);
+        devices.iter_mut().for_each(|device| device.node.clone_from(&node));
+        let keys = distinct_keys(&devices, node.as_deref());
         let watched = Watched::new(&devices, &keys, inventory, check_use, rules);
-        let mut ids = Vec::with_capacity(devices.len());
-        for (place, device) in devices.iter().enumerate() {
-            let slots = slots.unwrap_or_else(|| slots_as_declared(manager, &keys[place]));
-            ids.push(manager.declare(&keys[place], slots, device.memory.unwrap_or(0))?);
-        }
-        let islands = number_islands(manager, &devices, &keys, &ids);
-        for (place, device) in devices.iter().enumerate() {
-            let id = ids[place];
-            let checked = watched.as_ref().is_some_and(|watched| watched.checks(place));
-            let checked = checked || manager.is_checked(&keys[place]);
-            manager.set_traits(id, Traits { island: islands[place], checked })?;
-            let watching = watched.as_ref().is_some_and(|watched| watched.sees(place));
-            // One that is watched has been looked at, and that is taken in below.
-            if !watching || device.health != Health::Healthy {
-                manager.set_evidence(id, device.health)?;
-            }
-        }
+        let here = Arc::new(Here::list(manager, node, devices, &keys, slots, watched)?);
+        let stop = here.start(poll)?;
+        Self::of(manager, found, here, Arc::new(stop))
+    }
+
+    /// The devices that are here, and those that other machines have published.
+    fn of(
+        manager: &LeaseManager,
+        mut found: Found,
+        here: Arc<Here>,
+        stop: Arc<Stop>,
+    ) -> Result<Self, PoolError> {
+        let elsewhere = Elsewhere::find(manager, here.node())?;
+        found.warnings.extend(elsewhere.warnings);
+        let devices = [here.devices(), &elsewhere.devices].concat();
+        let keys = here.keys().cloned().chain(elsewhere.keys).collect();
+        let ids = [here.ids(), &elsewhere.ids].concat();
         let most = ids.iter().map(|id| id.0 as usize + 1).max().unwrap_or(0);
         let mut places = vec![u32::MAX; most];
         for (place, id) in ids.iter().enumerate() {
@@ -203,24 +204,34 @@ impl GpuPool {
         let mut team: Vec<usize> = (0..devices.len()).collect();
         filter::keep_a_team(&devices, &mut team);
         let team = team.into_iter().map(|place| ids[place]).collect();
-        let stop = match &watched {
-            Some(watched) => watcher::start(manager, watched, poll)?,
-            None => Stop::default(),
-        };
-        let inner = Inner {
-            manager: manager.clone(),
-            devices,
-            keys,
-            ids,
-            team,
-            places,
-            found,
-            claims: AtomicU64::new(0),
-            keeper: Keeper::default(),
-            watched,
-            _stop: stop,
-        };
+        let manager = manager.clone();
+        let inner = Inner { manager, devices, keys, ids, team, places, found, here, stop };
         Ok(GpuPool { inner: Arc::new(inner) })
+    }
+
+    /// The same pool with the devices of the machines that have come since this one was opened. A pool of many machines has the devices that
+    /// had been published by then; what became of these it always knows. A pool of one machine stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`PoolError::Lease`] if the others cannot be asked.
+    ///
+    /// ```
+    /// use ternlease::{GpuPool, PoolOptions};
+    ///
+    /// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:2")?)?;
+    /// assert_eq!(pool.refreshed()?.capacity(), 2);
+    /// # Ok::<(), ternlease::PoolError>(())
+    /// ```
+    pub fn refreshed(&self) -> Result<Self, PoolError> {
+        let Inner { manager, found, here, stop, .. } = &*self.inner;
+        Self::of(manager, found.clone(), here.clone(), stop.clone())
+    }
+
+    /// What this machine is called in a pool of many machines; `None` in a pool of one. Devices with this [`node`](GpuDevice::node) are the ones that
+    /// children of this process can use.
+    pub fn node(&self) -> Option<&str> {
+        self.inner.here.node()
     }
 
     /// Begins a claim: one device, alone, for as long as the lease lives, unless told otherwise.
@@ -323,8 +334,8 @@ impl GpuPool {
         // An error if it is over; and it has a whole ttl before it from now on.
         manager.renew(id)?;
         let ttl = manager.lease(id).ok_or(Error::UnknownLease)?.ttl;
-        self.inner.keeper.forget(id);
-        self.inner.keeper.keep(manager, id, ttl)
+        self.inner.here.keeper.forget(id);
+        self.inner.here.keeper.keep(manager, id, ttl)
     }
 
     /// What the inventory said beside the devices: which are hidden from this process, why there are none. Its own list of devices is empty:
@@ -362,25 +373,6 @@ impl Inner {
     fn place(&self, id: ResourceId) -> Option<usize> {
         let place = *self.places.get(id.0 as usize)?;
         (place != u32::MAX).then_some(place as usize)
-    }
-
-    fn next_claim(&self) -> u64 {
-        self.claims.fetch_add(1, Ordering::Relaxed) + 1
-    }
-}
-
-/// Nobody looks any more: what is given back from now on must not wait for that. (Leases may go on by their ids, on the table of a manager.)
-impl Drop for Inner {
-    fn drop(&mut self) {
-        // Others who share the table look on.
-        if let Some(watched) = self.watched.as_ref().filter(|_| !self.manager.is_shared()) {
-            for (place, &id) in
-                self.ids.iter().enumerate().filter(|(place, _)| watched.checks(*place))
-            {
-                // Fails only if the table is of no use any more.
-                let _ = self.manager.uncheck(id, &self.keys[place]);
-            }
-        }
     }
 }
 

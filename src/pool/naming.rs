@@ -1,24 +1,27 @@
-//! What devices, their islands and claims are called in the table.
+//! What devices and claims are called in the table.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::inventory::GpuDevice;
-use crate::manager::LeaseManager;
-use crate::table::{MAX_NAME, ResourceId};
+use crate::table::MAX_NAME;
 
 /// With room for what tells it from others of the same name.
 const LONGEST_KEY: usize = MAX_NAME - "#4294967295".len();
 
 /// The names of devices in the table. Two that are called the same, which no inventory finds but anybody can write down, are told apart.
 /// One whose name the table would not take goes by its number.
-pub(super) fn distinct_keys(devices: &[GpuDevice]) -> Vec<String> {
+/// In a pool of many machines they begin with the name of theirs.
+pub(super) fn distinct_keys(devices: &[GpuDevice], node: Option<&str>) -> Vec<String> {
+    let prefix = node.map_or(String::new(), |node| format!("{node}/"));
+    let longest = LONGEST_KEY.saturating_sub(prefix.len());
     let mut taken = HashSet::with_capacity(devices.len());
     let mut numbers: HashMap<String, u32> = HashMap::new();
     let mut distinct = |device: &GpuDevice| {
         let mut key = device.key();
-        if !(1..=LONGEST_KEY).contains(&key.len()) {
+        if !(1..=longest).contains(&key.len()) {
             key = device.vendor_and_index();
         }
+        key.insert_str(0, &prefix);
         let mut distinct = key.clone();
         while !taken.insert(distinct.clone()) {
             let number = numbers.entry(key.clone()).or_insert(1);
@@ -28,35 +31,6 @@ pub(super) fn distinct_keys(devices: &[GpuDevice]) -> Vec<String> {
         distinct
     };
     devices.iter().map(&mut distinct).collect()
-}
-
-/// Who does not say into how many parts a device is divided, such as one who only looks, changes nothing about it.
-pub(super) fn slots_as_declared(manager: &LeaseManager, key: &str) -> u32 {
-    manager.resource(key).filter(|info| info.declared).map_or(1, |info| info.slots)
-}
-
-/// The islands of devices as the table numbers them: by the first of their devices, 0 for none. Those of different vendors differ.
-/// A process that sees only some of the devices goes by what others who share the table have said.
-pub(super) fn number_islands(
-    manager: &LeaseManager,
-    devices: &[GpuDevice],
-    keys: &[String],
-    ids: &[ResourceId],
-) -> Vec<u32> {
-    let mut known = HashMap::new();
-    for ((device, key), id) in devices.iter().zip(keys).zip(ids) {
-        if let Some(island) = device.island {
-            let said = manager.resource(key).map_or(0, |info| info.traits.island);
-            let number = known.entry((device.vendor, island)).or_insert(id.0);
-            if said != 0 {
-                *number = said;
-            }
-        }
-    }
-    let number = |device: &GpuDevice| {
-        device.island.map_or(0, |island| known.get(&(device.vendor, island)).copied().unwrap_or(0))
-    };
-    devices.iter().map(number).collect()
 }
 
 /// `claim-N`, or `claim-P-N` in a process that is one of several: written where it costs nothing.

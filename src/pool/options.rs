@@ -26,6 +26,7 @@ pub struct PoolOptions {
     pub(super) check_use: bool,
     pub(super) poll: Duration,
     pub(super) rules: Rules,
+    pub(super) node: Option<String>,
 }
 
 impl std::fmt::Debug for PoolOptions {
@@ -60,6 +61,7 @@ impl PoolOptions {
             check_use: false,
             poll: Duration::from_secs(1),
             rules: Rules::default(),
+            node: None,
         }
     }
 
@@ -101,6 +103,12 @@ impl PoolOptions {
     /// How many claims for one slot may share a device. If not said: as many as others who share the table have said, else one.
     pub fn slots(self, slots: u32) -> Self {
         PoolOptions { slots: Some(slots), ..self }
+    }
+
+    /// What this machine is called in a pool of many machines: its host name if not said. All processes of a machine must say the same, and no two
+    /// machines. Pools of one machine do not ask.
+    pub fn node(self, name: impl Into<String>) -> Self {
+        PoolOptions { node: Some(name.into()), ..self }
     }
 
     /// What to do about deadlocks: report them when asked, which is usual, or break them as they arise. Only a holder that claims more while it

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::GpuPool;
 use super::evidence::squatters;
+use super::nodes;
 use crate::home::look;
 use crate::inventory::{GpuDevice, Process, Vendor};
 use crate::table::{Health, LeaseId, LeaseInfo, ResourceInfo};
@@ -17,6 +18,8 @@ pub struct GpuLeaseEntry {
     pub vendor: Vendor,
     /// What it is called.
     pub name: String,
+    /// The machine that it is in, in a pool of many machines.
+    pub node: Option<String>,
     /// Has anybody a lease on it?
     pub leased: bool,
     /// The leases on it, oldest first.
@@ -65,10 +68,11 @@ impl GpuPool {
     /// # Ok::<(), ternlease::PoolError>(())
     /// ```
     pub fn snapshot_leases(&self) -> Vec<GpuLeaseEntry> {
-        let entry = |(device, (_, leases)): (&GpuDevice, (_, Vec<LeaseInfo>))| GpuLeaseEntry {
+        let entry = |(device, InTable { leases, .. }): (&GpuDevice, InTable)| GpuLeaseEntry {
             gpu_index: device.index,
             vendor: device.vendor,
             name: device.name.clone(),
+            node: device.node.clone(),
             leased: !leases.is_empty(),
             leases: leases.iter().map(|lease| lease.id).collect(),
             holders: leases.into_iter().map(|lease| lease.holder).collect(),
@@ -90,21 +94,16 @@ impl GpuPool {
     /// ```
     pub fn status(&self) -> Vec<DeviceStatus> {
         let devices = self.devices().iter().zip(self.in_the_table()).enumerate();
-        devices
-            .map(|(place, (device, (resource, leases)))| {
-                self.status_of(place, device, resource, leases)
-            })
-            .collect()
+        devices.map(|(place, (device, in_table))| self.status_of(place, device, in_table)).collect()
     }
 
     fn status_of(
         &self,
         place: usize,
         device: &GpuDevice,
-        resource: Option<ResourceInfo>,
-        leases: Vec<LeaseInfo>,
+        InTable { resource, leases, abandoned }: InTable,
     ) -> DeviceStatus {
-        let seen = self.inner.watched.as_ref().and_then(|watched| watched.seen(place));
+        let seen = self.inner.here.watched.as_ref().and_then(|watched| watched.seen(place));
         let observation = seen.as_ref().and_then(|seen| seen.observation.as_ref());
         let (health, slots, leased_memory) = match resource {
             Some(info) => (info.health, (info.slots, info.used_slots), info.used_memory),
@@ -123,6 +122,7 @@ impl GpuPool {
         DeviceStatus {
             trouble: trouble
                 .or_else(|| device.trouble.clone())
+                .or_else(|| abandoned.then(|| "nobody is on its machine any more".to_owned()))
                 .filter(|_| health != Health::Healthy),
             device: device.clone(),
             health,
@@ -138,11 +138,25 @@ impl GpuPool {
     }
 
     /// What the table says about each device, all at one moment.
-    fn in_the_table(&self) -> Vec<(Option<ResourceInfo>, Vec<LeaseInfo>)> {
-        let keys = &self.inner.keys;
+    fn in_the_table(&self) -> Vec<InTable> {
+        let devices = self.inner.keys.iter().zip(self.devices());
         look!(self.inner.manager.home(), |table| {
-            let leases = |key| table.leases_on(key).into_iter().filter_map(|id| table.lease(id));
-            keys.iter().map(|key| (table.resource(key), leases(key).collect())).collect()
+            let leases_on = |key: &str| table.leases_on(key).into_iter();
+            let nobody_on = |node: &String| leases_on(&nodes::key(node)).len() == 0;
+            let known = |(key, device): (&String, &GpuDevice)| InTable {
+                resource: table.resource(key),
+                leases: leases_on(key).filter_map(|id| table.lease(id)).collect(),
+                abandoned: device.node.as_ref().is_some_and(nobody_on),
+            };
+            devices.map(known).collect()
         })
     }
+}
+
+/// What the table says about a device.
+struct InTable {
+    resource: Option<ResourceInfo>,
+    leases: Vec<LeaseInfo>,
+    /// Nobody is on its machine.
+    abandoned: bool,
 }

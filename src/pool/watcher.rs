@@ -75,6 +75,13 @@ impl std::fmt::Debug for Watched {
 #[derive(Debug, Default)]
 pub(super) struct Stop(Option<Arc<AtomicBool>>);
 
+impl Stop {
+    /// Is true when it is dropped.
+    pub fn flag(&mut self) -> Arc<AtomicBool> {
+        self.0.get_or_insert_default().clone()
+    }
+}
+
 impl Drop for Stop {
     fn drop(&mut self) {
         if let Some(stop) = &self.0 {
@@ -135,7 +142,7 @@ impl Watched {
     }
 
     fn states(&self, manager: &LeaseManager) -> Vec<Option<State>> {
-        self.keys.iter().map(|key| manager.device_state(key)).collect()
+        manager.device_states(&self.keys)
     }
 
     /// What follows from what was seen when the devices were in these states.
@@ -189,6 +196,13 @@ impl Watched {
             }
         }
         Ok(draining)
+    }
+
+    /// Tells once more what was seen last: the table has it no longer.
+    pub fn take_in_again(&self, manager: &LeaseManager) -> Result<(), Error> {
+        let _alone = self.looking.lock();
+        let last = self.seen.lock().iter().map(|seen| seen.observation.clone()).collect();
+        self.take_in(manager, &self.states(manager), last).map(drop)
     }
 
     fn another_in_its_place(&self, place: usize, seen: &Observation) -> Option<String> {
@@ -253,6 +267,8 @@ impl Watched {
             let Some(manager) = manager.upgrade() else { return };
             match self.look(&manager) {
                 Ok(some) => draining = some,
+                // The others cannot be told now: next time.
+                Err(Error::System(_)) => {}
                 Err(_) => return,
             }
             last = Instant::now();
@@ -266,11 +282,17 @@ impl Watched {
             let faults = self.inventory.faults(&self.devices, PATIENCE);
             let Some(manager) = manager.upgrade() else { return };
             for fault in &faults {
-                let done = match fault.device {
+                let tell = || match fault.device {
                     Some(place) => self.report(&manager, place, &fault.what),
                     // It did not say which: looking finds out.
                     None => self.look(&manager).map(drop),
                 };
+                let mut done = tell();
+                // The others cannot be told now: nobody reports a fault twice.
+                while matches!(done, Err(Error::System(_))) && !stop.load(Ordering::Acquire) {
+                    std::thread::park_timeout(PATIENCE);
+                    done = tell();
+                }
                 if done.is_err() {
                     return;
                 }
@@ -306,8 +328,7 @@ pub(super) fn start(
     watched: &Arc<Watched>,
     poll: Duration,
 ) -> Result<Stop, Error> {
-    let first = watched.seen.lock().iter().map(|seen| seen.observation.clone()).collect();
-    watched.take_in(manager, &watched.states(manager), first)?;
+    watched.take_in_again(manager)?;
     let flag = Arc::new(AtomicBool::new(false));
     // From here on, whatever fails ends what was started.
     let stop = Stop(Some(flag.clone()));

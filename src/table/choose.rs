@@ -4,13 +4,18 @@ use super::Table;
 use super::memory::Memory;
 
 impl<M: Memory> Table<M> {
-    /// Leaves `count` of the resources in `fitting`, in their order. There are at least so many.
+    /// Leaves `count` of the resources in `fitting`, in their order, of one node if they are to be together. All, and false, if there are not
+    /// so many.
     #[inline(always)]
-    pub(super) fn choose(&self, fitting: &mut Vec<u32>, count: usize) {
+    pub(super) fn choose(&self, fitting: &mut Vec<u32>, count: usize, together: bool) -> bool {
+        if fitting.len() < count || together && !self.keep_a_node(fitting, count) {
+            return false;
+        }
         if self.header().islanders.get() != 0 && fitting.len() > count {
             self.choose_by_island(fitting, count);
         }
         fitting.truncate(count);
+        true
     }
 
     #[cold]

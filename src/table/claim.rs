@@ -103,19 +103,27 @@ impl<M: Memory> Table<M> {
     ) -> Result<Outcome, Error> {
         let parent = self.parent_for_claim(claim.parent)?;
         let holder = self.intern_holder(claim.holder)?;
-        let answer = self.claim_checked(now, claim, candidates, holder, parent);
+        let answer = match claim.together {
+            false => self.claim_checked(now, claim, candidates, candidates, holder, parent),
+            true => self.scratch.able.with(|able| {
+                self.of_able_nodes(candidates, &Demand::new(claim.take), claim.count, able);
+                self.claim_checked(now, claim, able, candidates, holder, parent)
+            }),
+        };
         if answer.is_err() {
             self.drop_holder_if_unused(holder);
         }
         answer
     }
 
+    /// `all`: also those that a claim for several of one node names in vain.
     #[inline(always)]
     fn claim_checked(
         &self,
         now: Time,
         claim: &Claim<'_>,
         candidates: &[u32],
+        all: &[u32],
         holder: u32,
         parent: u32,
     ) -> Result<Outcome, Error> {
@@ -135,7 +143,7 @@ impl<M: Memory> Table<M> {
             age: 0,
         };
         if (self.header().waiting.get() == 0 || self.may_go_first(claim, &grant, candidates))
-            && let Some(id) = self.grant_now(now, claim.count, &grant, candidates)?
+            && let Some(id) = self.grant_now(now, claim, &grant, candidates, all)?
         {
             return Ok(Outcome::Granted(LeaseId(id)));
         }
@@ -147,25 +155,26 @@ impl<M: Memory> Table<M> {
     fn grant_now(
         &self,
         now: Time,
-        count: u32,
+        claim: &Claim<'_>,
         grant: &Grant,
         candidates: &[u32],
+        all: &[u32],
     ) -> Result<Option<u64>, Error> {
-        if count == 1 && self.header().islanders.get() == 0 {
+        let count = claim.count;
+        if count == 1 && !claim.together && self.header().islanders.get() == 0 {
             let Some(pick) = candidates.iter().find(|&&i| self.fits(i, &grant.demand)) else {
                 return Ok(None);
             };
-            self.room_for_claim(1, grant.holder, candidates)?;
+            self.room_for_claim(1, grant.holder, all)?;
             return Ok(Some(self.grant(now, grant, std::slice::from_ref(pick))));
         }
         self.scratch.picks.with(|picks| {
             picks.clear();
             picks.extend(candidates.iter().filter(|&&i| self.fits(i, &grant.demand)));
-            if picks.len() < count as usize {
+            if !self.choose(picks, count as usize, claim.together) {
                 return Ok(None);
             }
-            self.choose(picks, count as usize);
-            self.room_for_claim(count, grant.holder, candidates)?;
+            self.room_for_claim(count, grant.holder, all)?;
             Ok(Some(self.grant(now, grant, picks)))
         })
     }
@@ -198,6 +207,7 @@ impl<M: Memory> Table<M> {
         NewTicket {
             grant,
             count: claim.count,
+            together: claim.together,
             preempt: claim.preempt,
             effective: self.effective_for_new(grant),
             age: if credit != 0 { credit } else { self.header().sequence.get() + 1 },

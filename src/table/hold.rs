@@ -59,12 +59,26 @@ impl<M: Memory> Table<M> {
         let taken =
             Usage { slots: own.slots.get(), memory: own.memory.get(), shared: shared as u32 };
         self.set_usage(on, usage(on).minus(taken));
-        if on.flags.get() & resource_flag::CHECKED != 0 {
-            self.clean_if_empty(resource, at);
+        if on.flags.get() & (resource_flag::CHECKED | resource_flag::NODE) != 0 {
+            self.was_given_back(resource, at);
         }
         self.unlink(&on.holds, None, Links { next: &own.next, prev: &own.prev }, hold_links);
         if on.members.get() != 0 {
             self.mark_lines_of(resource);
+        }
+    }
+
+    /// A resource to whose end of use something is tied was given back. One that is to be looked at then drains if that was the last of it.
+    pub(super) fn was_given_back(&self, index: u32, at: Time) {
+        let record = self.resource_record(index);
+        if usage(record) != Usage::default() {
+            return;
+        }
+        if record.flags.get() & resource_flag::CHECKED != 0 {
+            self.change_flags(at, index, resource_flag::CLEANING, resource_flag::CLEANING);
+        }
+        if record.flags.get() & resource_flag::NODE != 0 {
+            self.note_lost(index);
         }
     }
 

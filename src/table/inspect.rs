@@ -69,6 +69,8 @@ pub struct TicketInfo {
     pub candidates: Vec<String>,
     /// How many of them it needs.
     pub count: u32,
+    /// It needs them of one node.
+    pub together: bool,
     /// How much of each.
     pub take: Take,
     /// How long its lease will last without renewal.
@@ -202,6 +204,7 @@ impl<M: Memory> Table<M> {
             holder: self.holder_name(record.holder.get()),
             candidates: candidates.map(|resource| self.resource_name(resource)).collect(),
             count: record.count.get(),
+            together: flags & flag::TOGETHER != 0,
             take: match (flags & flag::EXCLUSIVE != 0, flags & flag::SHARED != 0) {
                 (true, _) => Take::Exclusive,
                 (_, true) => Take::Shared,
@@ -231,8 +234,7 @@ impl<M: Memory> Table<M> {
 
     /// Everything about all resources, by name.
     pub fn resources(&self) -> Vec<ResourceInfo> {
-        let mut found: Vec<ResourceInfo> = (1..=self
-            .last_used(&self.header().resources, self.memory.resources().len()))
+        let mut found: Vec<ResourceInfo> = (1..=self.last_resource_record())
             // A name knows its resource; the record of one that is gone is known to none.
             .filter(|&index| {
                 let name = self.resource_record(index).name.get();
@@ -266,6 +268,10 @@ impl<M: Memory> Table<M> {
             declared: record.flags.get() & resource_flag::DECLARED != 0,
             traits: Traits {
                 island: record.island.get(),
+                node: match record.node.get() {
+                    0 => None,
+                    node => Some(super::ResourceId(node)),
+                },
                 checked: record.flags.get() & resource_flag::CHECKED != 0,
             },
             cleaning: record.flags.get() & resource_flag::CLEANING != 0,

@@ -206,6 +206,8 @@ pub struct Resource {
     pub(crate) island: Cell32,
     /// Tells whether `slots` and `memory` are what they were said to be.
     pub(crate) size_mark: Cell32,
+    /// The resource that stands for the machine it is in; 0: none.
+    pub(crate) node: Cell32,
 }
 
 /// A name under which leases are held.
@@ -378,6 +380,10 @@ pub(crate) mod resource_flag {
     pub const SEEN_FAILED: u32 = 64;
     pub const SEEN: u32 = SEEN_DRAINING | SEEN_FAILED;
     pub const UNHEALTHY: u32 = SAID | SEEN | CLEANING;
+    /// Others name it as their node.
+    pub const NODE: u32 = 128;
+    /// Its last lease has ended, and what follows from that for those others is still to be done.
+    pub const LOST: u32 = 256;
 }
 
 /// Bits of `Lease::flags` and `Ticket::flags`.
@@ -394,6 +400,8 @@ pub(crate) mod flag {
     pub const OVERTAKE: u32 = 256;
     /// The lease has given its age to its holder's next ticket.
     pub const AGE_GIVEN: u32 = 512;
+    /// All of one node.
+    pub const TOGETHER: u32 = 1024;
     /// From this bit on: the owner.
     pub const OWNER: u32 = 16;
 }
@@ -404,6 +412,8 @@ pub(crate) mod setting {
     pub const BREAK_DEADLOCKS: u32 = 2;
     /// A ticket could be served but for the room that the table has: every line is to be looked at again.
     pub const STARVED: u32 = 4;
+    /// There are resources with [`resource_flag::LOST`](super::resource_flag::LOST).
+    pub const NODE_LOST: u32 = 8;
 }
 
 #[cfg(not(loom))]

@@ -145,13 +145,9 @@ impl<M: Memory> Table<M> {
     fn is_grantable(&self, ticket: u32) -> bool {
         let record = self.ticket_record(ticket);
         let demand = self.demand_of(ticket);
-        let count = record.count.get() as usize;
-        let fitting = self
-            .candidates_of(record.line.get())
-            .filter(|&resource| self.fits(resource, &demand))
-            .take(count)
-            .count();
-        fitting == count
+        let fitting =
+            self.candidates_of(record.line.get()).filter(|&resource| self.fits(resource, &demand));
+        self.enough(fitting, record.count.get(), self.has_flag(ticket, flag::TOGETHER))
             && (self.has_flag(ticket, flag::OVERTAKE) || !self.must_wait(ticket))
             && self.parent_lasts(record.parent.get())
     }

@@ -24,6 +24,7 @@ mod line;
 mod list;
 pub mod memory;
 mod names;
+mod node;
 mod owner;
 mod priority;
 mod queue;

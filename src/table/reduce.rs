@@ -102,12 +102,10 @@ impl<M: Memory> Table<M> {
     pub(super) fn is_obtainable(&self, pass: u64, ticket: u32) -> bool {
         let record = self.ticket_record(ticket);
         let demand = self.demand_of(ticket);
-        let count = record.count.get() as usize;
-        self.candidates_of(record.line.get())
-            .filter(|&resource| self.obtainable(pass, resource, &demand))
-            .take(count)
-            .count()
-            == count
+        let obtainable = self
+            .candidates_of(record.line.get())
+            .filter(|&resource| self.obtainable(pass, resource, &demand));
+        self.enough(obtainable, record.count.get(), self.has_flag(ticket, flag::TOGETHER))
     }
 
     /// Would the want be fulfilled, the holder's own leases left aside?

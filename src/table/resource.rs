@@ -201,7 +201,16 @@ impl<M: Memory> Table<M> {
         if traits.island as usize >= self.memory.resources().len() {
             return Err(Error::UnknownIsland);
         }
+        let node = traits.node.map_or(Ok(0), |node| self.declared_resource(node))?;
         let record = self.resource_record(index);
+        if node != record.node.get() && (record.holds.get() != 0 || record.members.get() != 0) {
+            return Err(Error::InUse);
+        }
+        if node != 0 {
+            let flags = &self.resource_record(node).flags;
+            self.set(flags, flags.get() | resource_flag::NODE);
+        }
+        self.set(&record.node, node);
         match (record.island.get() != 0, traits.island != 0) {
             (false, true) => self.add(&self.header().islanders, 1),
             (true, false) => self.sub(&self.header().islanders, 1),
@@ -223,27 +232,12 @@ impl<M: Memory> Table<M> {
         let index = self.declared_resource(id)?;
         self.room_for_revoker(by)?;
         self.change_evidence(now, index, Health::Failed, false);
-        // Each one that ends may end others with it, so look anew.
-        while let Some(hold) = self.holds_on(index).next() {
-            self.take_away(self.hold_record(hold).lease.get(), now, reason, by, 0);
-            if self.resource_record(index).holds.get() == hold {
-                self.mark_corrupt();
-                break;
-            }
-        }
+        self.revoke_all_on(now, index, reason, by);
         self.settle(now);
         self.leave(())
     }
 
-    /// A resource that is to be looked at after use was given back: it drains if that was the last of it.
-    pub(super) fn clean_if_empty(&self, index: u32, at: Time) {
-        let Usage { slots, memory, shared } = usage(self.resource_record(index));
-        if slots == 0 && memory == 0 && shared == 0 {
-            self.change_flags(at, index, resource_flag::CLEANING, resource_flag::CLEANING);
-        }
-    }
-
-    fn change_evidence(&self, now: Time, index: u32, new: Health, unused: bool) {
+    pub(super) fn change_evidence(&self, now: Time, index: u32, new: Health, unused: bool) {
         let bits = match new {
             Health::Healthy => 0,
             Health::Draining => resource_flag::SEEN_DRAINING,
@@ -254,7 +248,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// Gives these bits of the flags their values, and tells if that makes the resource's health another. Does not serve the line.
-    fn change_flags(&self, now: Time, index: u32, mask: u32, bits: u32) {
+    pub(super) fn change_flags(&self, now: Time, index: u32, mask: u32, bits: u32) {
         let record = self.resource_record(index);
         let before = health(record);
         self.set(&record.flags, record.flags.get() & !mask | bits);

@@ -86,6 +86,23 @@ impl<M: Memory> Table<M> {
         Revoked::Notified(until)
     }
 
+    /// Revokes the leases on a resource, the youngest first.
+    pub(super) fn revoke_all_on(&self, now: Time, index: u32, reason: Reason, by: &str) {
+        // Each one that ends may end others with it, so look anew.
+        while let Some(hold) = self.holds_on(index).next() {
+            let lease = self.hold_record(hold).lease.get();
+            // One whose own end has come ends by that: readers have seen it do so.
+            match Word(self.lease_record(lease).slot.word.get()).is_past(now) {
+                true => self.end_by_time(lease, now),
+                false => drop(self.take_away(lease, now, reason, by, 0)),
+            }
+            if self.resource_record(index).holds.get() == hold {
+                self.mark_corrupt();
+                break;
+            }
+        }
+    }
+
     /// A child of a lease that is being revoked is being revoked too.
     pub(super) fn inherit_notice(&self, parent: u32, child: u32, now: Time) {
         let (until, revoking) = self.notice(parent);

@@ -50,6 +50,16 @@ pub(crate) struct IslandNotes {
     pub taken: Cell<u32>,
 }
 
+/// What a pass notes about a node; the first is for resources without one.
+#[derive(Debug, Default)]
+pub(crate) struct NodeNotes {
+    pub pass: Cell<u64>,
+    /// How many of its resources count.
+    pub count: Cell<u32>,
+    /// The place of the first of them among a claim's candidates.
+    pub first: Cell<u32>,
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct TicketNotes {
     pub pass: Cell<u64>,
@@ -117,12 +127,15 @@ pub(crate) struct Scratch {
     round: Cell<u64>,
     pub resources: ZeroedArray<ResourceNotes>,
     pub islands: ZeroedArray<IslandNotes>,
+    pub nodes: ZeroedArray<NodeNotes>,
     pub workers: ZeroedArray<WorkerNotes>,
     pub tickets: ZeroedArray<TicketNotes>,
     pub leases: ZeroedArray<LeaseNotes>,
     pub wants: ZeroedArray<WantNotes>,
     pub dirty_line: ZeroedArray<Cell<bool>>,
     pub candidates: Stack,
+    pub able: Stack,
+    pub by_fit: Stack,
     pub picks: Stack,
     pub dirty: Stack,
     pub removed: Stack,
@@ -141,12 +154,15 @@ impl Scratch {
             round: Cell::new(0),
             resources: ZeroedArray::try_new(sizes.resources)?,
             islands: ZeroedArray::try_new(sizes.resources * 2)?,
+            nodes: ZeroedArray::try_new(sizes.resources)?,
             workers: ZeroedArray::try_new(sizes.holders)?,
             tickets: ZeroedArray::try_new(sizes.tickets)?,
             leases: ZeroedArray::try_new(sizes.leases)?,
             wants: ZeroedArray::try_new(sizes.wants)?,
             dirty_line: ZeroedArray::try_new(sizes.lines)?,
             candidates: Stack::with_capacity(sizes.resources)?,
+            able: Stack::with_capacity(sizes.resources)?,
+            by_fit: Stack::with_capacity(sizes.resources)?,
             picks: Stack::with_capacity(sizes.resources)?,
             dirty: Stack::with_capacity(sizes.lines)?,
             removed: Stack::with_capacity(sizes.leases)?,

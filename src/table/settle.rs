@@ -6,14 +6,24 @@ use super::memory::Memory;
 use super::types::Time;
 
 impl<M: Memory> Table<M> {
-    /// Brings priorities up to date, serves the line, takes back what waiting claims may take, and treats deadlocks,
+    /// Takes out what has lost its node, brings priorities up to date, serves the line, takes back what waiting claims may take, and treats deadlocks,
     /// until nothing changes any more.
     #[inline(always)]
     pub(super) fn settle(&self, now: Time) {
         if self.header().waiting.get() != 0 {
             self.settle_queue(now);
-        } else if self.setting(setting::BREAK_DEADLOCKS) {
-            while self.break_deadlock(now) && !self.corrupt.get() {}
+        } else if self.setting(setting::NODE_LOST | setting::BREAK_DEADLOCKS) {
+            self.settle_without_queue(now);
+        }
+    }
+
+    #[cold]
+    fn settle_without_queue(&self, now: Time) {
+        self.lose_nodes(now);
+        if self.setting(setting::BREAK_DEADLOCKS) {
+            while self.break_deadlock(now) && !self.corrupt.get() {
+                self.lose_nodes(now);
+            }
         }
     }
 
@@ -22,6 +32,7 @@ impl<M: Memory> Table<M> {
         let header = self.header();
         self.mark_starved();
         while !self.corrupt.get() {
+            self.lose_nodes(now);
             if header.entangled.get() != 0 || header.raised.get() != 0 {
                 self.update_priorities();
             }

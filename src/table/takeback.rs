@@ -75,6 +75,7 @@ impl<M: Memory> Table<M> {
         let line = record.line.get();
         let demand = self.demand_of(ticket);
         let count = record.count.get() as usize;
+        let together = self.has_flag(ticket, flag::TOGETHER);
         let awaited = |resource: u32| self.sketch(pass, resource).is_awaited(pass, demand.shared);
         let overtakes = self.has_flag(ticket, flag::OVERTAKE);
         if !overtakes && self.candidates_of(line).any(awaited) {
@@ -85,21 +86,11 @@ impl<M: Memory> Table<M> {
         picks.clear();
         let fitting = self.candidates_of(line).filter(|&r| self.fits_sketch(pass, r, &demand));
         picks.extend(fitting);
-        if picks.len() > count {
-            self.choose(&mut picks, count);
-        }
-        let fit_at_once = picks.len();
-        for resource in self.candidates_of(line) {
-            if picks.len() == count {
-                break;
-            }
-            if !picks[..fit_at_once].contains(&resource)
-                && self.make_fit(pass, ticket, resource, &demand, removed)
-            {
-                picks.push(resource);
-            }
-        }
-        let satisfied = picks.len() == count;
+        let satisfied = self.choose(&mut picks, count, together)
+            || match together {
+                false => self.make_more_fit(pass, ticket, None, &mut picks, removed),
+                true => self.make_a_node_fit(pass, ticket, &mut picks, removed),
+            };
         if satisfied {
             for &resource in &picks {
                 let notes = self.sketch(pass, resource);
@@ -112,6 +103,59 @@ impl<M: Memory> Table<M> {
         }
         self.scratch.picks.replace(picks);
         satisfied && !removed.is_empty()
+    }
+
+    /// Adds to those that fit others, of this node if one is named, that do once leases are removed; are there enough then?
+    fn make_more_fit(
+        &self,
+        pass: u64,
+        ticket: u32,
+        node: Option<u32>,
+        picks: &mut Vec<u32>,
+        removed: &mut Vec<u32>,
+    ) -> bool {
+        let record = self.ticket_record(ticket);
+        let demand = self.demand_of(ticket);
+        let count = record.count.get() as usize;
+        let fit_at_once = picks.len();
+        let of_node = |&resource: &u32| node.is_none_or(|node| self.node_of(resource) == node);
+        for resource in self.candidates_of(record.line.get()).filter(of_node) {
+            if picks.len() == count {
+                break;
+            }
+            if !picks[..fit_at_once].contains(&resource)
+                && self.make_fit(pass, ticket, resource, &demand, removed)
+            {
+                picks.push(resource);
+            }
+        }
+        picks.len() == count
+    }
+
+    /// Tries the nodes, those first of which most fits already, until one has enough once leases are removed. Nothing is removed from the others.
+    fn make_a_node_fit(
+        &self,
+        pass: u64,
+        ticket: u32,
+        picks: &mut Vec<u32>,
+        removed: &mut Vec<u32>,
+    ) -> bool {
+        let line = self.ticket_record(ticket).line.get();
+        let demand = self.demand_of(ticket);
+        let mut nodes = self.scratch.by_fit.take();
+        self.nodes_by_fit(line, picks, &mut nodes);
+        let found = nodes.iter().any(|&node| {
+            let fits = |&r: &u32| self.node_of(r) == node && self.fits_sketch(pass, r, &demand);
+            picks.clear();
+            picks.extend(self.candidates_of(line).filter(fits));
+            let enough = self.make_more_fit(pass, ticket, Some(node), picks, removed);
+            if !enough {
+                self.put_back(removed, 0, 0);
+            }
+            enough
+        });
+        self.scratch.by_fit.replace(nodes);
+        found
     }
 
     /// The sketch of a resource: what is taken of it once the leases that are being revoked have gone.

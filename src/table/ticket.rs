@@ -15,6 +15,7 @@ const REFUSED: u64 = 1 << 63;
 pub(super) struct NewTicket<'a> {
     pub grant: &'a Grant,
     pub count: u32,
+    pub together: bool,
     pub preempt: bool,
     pub effective: i16,
     pub age: u64,
@@ -77,7 +78,7 @@ pub(crate) fn wait_end<M: Memory>(memory: &M, id: TicketId) -> Option<Time> {
 
 /// Differs for tickets that differ in one byte of what they ask for.
 fn ask_mark(record: &Ticket) -> u32 {
-    let how = record.flags.get() & (flag::EXCLUSIVE | flag::SHARED);
+    let how = record.flags.get() & (flag::EXCLUSIVE | flag::SHARED | flag::TOGETHER);
     !(record.count.get()
         ^ record.slots.get().rotate_left(8)
         ^ record.memory.get().rotate_left(16)
@@ -138,6 +139,9 @@ impl<M: Memory> Table<M> {
         let mut flags = grant.flags | grant.demand.flags();
         if new.preempt {
             flags |= flag::PREEMPT;
+        }
+        if new.together {
+            flags |= flag::TOGETHER;
         }
         let age = if holder.credit.get() != 0 { holder.credit.get() } else { number };
         self.set(&holder.credit, 0);
@@ -268,7 +272,8 @@ impl<M: Memory> Table<M> {
         let mut picks = self.scratch.picks.take();
         picks.clear();
         picks.extend(self.candidates_of(line).filter(|&i| self.fits(i, &demand)));
-        self.choose(&mut picks, record.count.get() as usize);
+        let together = self.has_flag(index, flag::TOGETHER);
+        self.choose(&mut picks, record.count.get() as usize, together);
         let parent = match record.parent.get() {
             0 => 0,
             id => self.lease_index(id),

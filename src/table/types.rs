@@ -57,6 +57,9 @@ pub enum Health {
 pub struct Traits {
     /// Resources with the same number have fast links to each other. 0: it has none. Less than [`Limits::resources`](super::Limits).
     pub island: u32,
+    /// The resource that stands for the machine it is in. While somebody has a lease on that, the machine is there; when the last one
+    /// ends, this one has failed.
+    pub node: Option<ResourceId>,
     /// When its last lease ends it is draining, until somebody who has looked says that it is healthy.
     pub checked: bool,
 }
@@ -139,6 +142,8 @@ pub struct Claim<'a> {
     pub candidates: Candidates<'a>,
     /// How many of the candidates are needed.
     pub count: u32,
+    /// All of one node ([`Traits::node`]). Those without a node count as being of one.
+    pub together: bool,
     /// How much of each.
     pub take: Take,
     /// How long the lease lasts without renewal.
@@ -168,6 +173,7 @@ impl<'a> Claim<'a> {
             holder,
             candidates: Candidates::Named(resource),
             count: 1,
+            together: false,
             take: Take::ONE_SLOT,
             ttl: FOREVER,
             wait: 0,
@@ -300,7 +306,7 @@ pub enum Error {
     ParentNotHeld,
     /// Leases may not hang deeper than [`MAX_DEPTH`].
     TooDeep,
-    /// A resource that is in use cannot change its size.
+    /// A resource that is in use cannot change its size or its node.
     InUse,
     /// The holder has declared no such want.
     UnknownWant,
@@ -356,7 +362,7 @@ impl fmt::Display for Error {
             }
             Error::ParentNotHeld => "the parent lease is not held",
             Error::TooDeep => "leases hang at most 16 deep",
-            Error::InUse => "the resource is in use and cannot change its size",
+            Error::InUse => "the resource is in use and cannot change its size or its node",
             Error::UnknownWant => "the holder has declared no such want",
             Error::Full(part) => {
                 return write!(f, "the table has no room left for {part:?}; build it larger");

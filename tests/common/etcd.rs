@@ -132,6 +132,13 @@ impl Etcd {
         line.split(' ').nth(1)?.parse().ok()
     }
 
+    /// A number that a server tells of itself.
+    pub fn metric(&self, index: usize, name: &str) -> f64 {
+        let said = self.nodes[index].get("/metrics").expect("the server tells");
+        let number = |line: &str| line.strip_prefix(name)?.trim().parse().ok();
+        said.lines().find_map(number).expect("it tells this number")
+    }
+
     /// How often the data of the first server have changed.
     pub fn revision(&self) -> i64 {
         self.count(0, "etcd_debugging_mvcc_current_revision").expect("it counts") as i64

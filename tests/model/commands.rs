@@ -112,12 +112,21 @@ impl Model {
         &mut self,
         now: Time,
         name: Option<&str>,
-        traits: Traits,
+        mut traits: Traits,
+        node: Option<&str>,
     ) -> Result<(), Error> {
         self.command(now, |model| {
             let name = name.ok_or(Error::UnknownResource)?;
             if traits.island == u32::MAX {
                 return Err(Error::UnknownIsland);
+            }
+            if let Some(node) = node {
+                traits.node = Some(*model.ids.get(node).ok_or(Error::UnknownResource)?);
+            }
+            let held = model.held.values().any(|lease| lease.takes_of(name));
+            let in_use = held || model.is_waited_for(name);
+            if in_use && traits.node != model.node_of(name) {
+                return Err(Error::InUse);
             }
             model.change(now, name, |resource| {
                 resource.traits = traits;
@@ -176,7 +185,7 @@ impl Model {
                 return Err(Error::UnknownResource);
             }
             model.check_against_table(ask)?;
-            model.take_in(ask)
+            model.take_in(&model.as_it_counts(ask))
         })?;
         Ok(match outcome {
             Outcome::Waiting(ticket) => match self.ticket(ticket.0) {

@@ -106,7 +106,8 @@ impl Model {
         let ask = &ticket.ask;
         let fitting =
             ask.candidates.iter().filter(|name| self.fits_health_aside(loads, name, ask.take));
-        fitting.count() as u32 >= ask.count
+        let fitting: Vec<String> = fitting.cloned().collect();
+        self.enough(&fitting, ask)
     }
 
     /// The hard deadlocks, sorted by victim.

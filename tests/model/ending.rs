@@ -31,7 +31,7 @@ impl Model {
     }
 
     /// The end of a lease has come: that of its notice, or its own.
-    fn end_by_time(&mut self, id: u64) {
+    pub fn end_by_time(&mut self, id: u64) {
         let lease = &self.held[&id];
         let at = lease.end();
         match lease.ending_notice().cloned() {
@@ -79,6 +79,9 @@ impl Model {
             if itself.traits.checked && empty {
                 self.note("drained by its last lease");
                 self.change(at, name, |resource| resource.cleaning = true);
+            }
+            if empty {
+                self.note_if_lost(name);
             }
         }
         lease.over = Some(Over { at, reason, by });

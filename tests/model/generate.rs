@@ -49,8 +49,10 @@ pub struct World {
     pub flat: bool,
     /// Long chains of leases.
     deep: bool,
-    /// The resources have islands from the start.
+    /// The resources have islands, or nodes, from the start.
     islands: bool,
+    /// Machines, which are declared, too.
+    nodes: Vec<String>,
     parents: u64,
     longest: Time,
 }
@@ -74,7 +76,10 @@ impl World {
             names.extend(holders.iter().cloned());
         }
         let declared = names.len() - rng.below(names.len() as u64 / 2 + 1) as usize;
+        let nodes = if rng.percent(40) { &["n0", "n1"][..] } else { &[] };
+        let nodes: Vec<String> = nodes.iter().map(|name| name.to_string()).collect();
         names.extend("xyz".chars().take(rng.below(4) as usize).map(|letter| letter.to_string()));
+        names.extend(nodes.iter().cloned());
         let settings = Settings {
             limits,
             first_sequence: rng.below(3) * 1000,
@@ -87,7 +92,8 @@ impl World {
             holders,
             names,
             declared,
-            islands: rng.percent(50),
+            islands: rng.percent(50) || !nodes.is_empty(),
+            nodes,
             length: if rng.percent(80) { rng.between(40, 120) } else { rng.between(120, 400) }
                 as usize,
             flat,
@@ -102,9 +108,14 @@ impl World {
         if nth < self.declared {
             return Step { now: 0, command: self.declare(rng, self.names[nth].clone()) };
         }
-        if nth < 2 * self.declared && self.islands {
-            let name = self.names[nth - self.declared].clone();
-            return Step { now: 0, command: Command::Traits { name, traits: self.traits(rng) } };
+        let nth = nth - self.declared;
+        if let Some(node) = self.nodes.get(nth) {
+            let command = Command::Declare { name: node.clone(), slots: 1, memory: 0 };
+            return Step { now: 0, command };
+        }
+        let nth = nth - self.nodes.len();
+        if nth < self.declared && self.islands {
+            return Step { now: 0, command: self.set_traits(rng, self.names[nth].clone()) };
         }
         Step { now: self.time(rng, model.now()), command: self.command(rng, model) }
     }
@@ -140,6 +151,7 @@ impl World {
             return Command::Claim { ask: self.ask(rng, model), by_id: false };
         }
         match roll {
+            40..52 if !self.nodes.is_empty() && rng.percent(50) => self.about_nodes(rng, model),
             0..45 if !crowded => {
                 Command::Claim { ask: self.ask(rng, model), by_id: false }.broken_sometimes(rng)
             }
@@ -164,7 +176,8 @@ impl World {
                 .broken_sometimes(rng),
             93..94 => self.unwant(rng, model),
             94..96 if rng.percent(25) => {
-                Command::Traits { name: self.a_declared(rng), traits: self.traits(rng) }
+                let name = self.a_declared(rng);
+                self.set_traits(rng, name)
             }
             94..96 if rng.percent(12) => Command::Fail {
                 name: self.a_declared(rng),
@@ -206,9 +219,26 @@ impl World {
         self.names[rng.below(self.declared as u64) as usize].clone()
     }
 
-    fn traits(&self, rng: &mut Rng) -> Traits {
+    fn set_traits(&self, rng: &mut Rng, name: String) -> Command {
         let island = if rng.percent(2) { u32::MAX } else { rng.below(3) as u32 };
-        Traits { island, checked: rng.percent(40) }
+        let node = match rng.below(100) {
+            0..4 => Some(self.a_declared(rng)),
+            4..80 if !self.nodes.is_empty() => Some(rng.pick(&self.nodes).clone()),
+            _ => None,
+        };
+        let traits = Traits { island, node: None, checked: rng.percent(40) };
+        Command::Traits { name, traits, node }
+    }
+
+    /// Somebody comes to a machine, or looks at what is in it.
+    fn about_nodes(&self, rng: &mut Rng, model: &Model) -> Command {
+        if rng.percent(50) {
+            let name = self.names[rng.below(self.declared as u64) as usize].clone();
+            return Command::Evidence { name, health: Health::Healthy, unused: true };
+        }
+        let candidates = vec![rng.pick(&self.nodes).clone()];
+        let ask = Ask { candidates, count: 1, take: Take::Shared, ..self.ask(rng, model) };
+        Command::Claim { ask, by_id: true }
     }
 
     fn name(&self, rng: &mut Rng) -> String {
@@ -248,6 +278,9 @@ impl World {
 
     fn ask(&self, rng: &mut Rng, model: &Model) -> Ask {
         let mut names = self.names.clone();
+        if rng.percent(97) {
+            names.truncate(names.len() - self.nodes.len());
+        }
         let most = if rng.percent(if self.islands { 20 } else { 60 }) {
             1
         } else {
@@ -275,6 +308,7 @@ impl World {
             holder: self.holder(rng),
             candidates: if link { self.names[..1].to_vec() } else { candidates },
             count: if link { 1 } else { count },
+            together: rng.percent(if self.nodes.is_empty() { 5 } else { 50 }),
             take: if link { Take::ONE_SLOT } else { take },
             ttl: if self.deep { FOREVER } else { self.ttl(rng) },
             wait: match rng.below(100) {

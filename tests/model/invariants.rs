@@ -61,7 +61,7 @@ impl Invariants {
             .filter(|ticket| !self.decided.contains_key(ticket))
             .copied()
             .collect();
-        self.record(seen)?;
+        self.record(seen, real)?;
         if let Ok(Answer::Cancelled(Cancelled::WasGranted(lease))) = seen.answer {
             // Nobody was told of the lease: the ticket counts as cancelled.
             let granted = TicketState::Granted(*lease);
@@ -80,14 +80,14 @@ impl Invariants {
         self.order_respected(seen, &waited_before, real)
     }
 
-    fn record(&mut self, seen: &Seen<'_>) -> Result<(), String> {
+    fn record(&mut self, seen: &Seen<'_>, real: &Real) -> Result<(), String> {
         for event in seen.events {
             match &event.what {
                 What::Queued { ticket } => {
                     let Command::Claim { ask, .. } = &seen.step.command else {
                         return Err(format!("{ticket} was queued without a claim"));
                     };
-                    if self.queued.insert(*ticket, ask.clone()).is_some() {
+                    if self.queued.insert(*ticket, as_it_counts(real, ask)).is_some() {
                         return Err(format!("{ticket} was queued twice"));
                     }
                 }
@@ -179,11 +179,13 @@ impl Invariants {
             if real.table.place(*ticket) != Some(1) {
                 continue;
             }
-            let fitting = ask.candidates.iter().filter(|name| {
-                let info = real.table.resource(name).expect("a waiting ticket refers to it");
-                fits(&info, ask.take)
-            });
-            if fitting.count() as u32 >= ask.count {
+            let fitting: Vec<ResourceInfo> = ask
+                .candidates
+                .iter()
+                .map(|name| real.table.resource(name).expect("a waiting ticket refers to it"))
+                .filter(|info| fits(info, ask.take))
+                .collect();
+            if most_of_one(&fitting, ask) >= ask.count as usize {
                 return Err(format!("ticket {ticket} is first in line, waits for what is free"));
             }
         }
@@ -220,12 +222,39 @@ impl Invariants {
         }
         if let (Command::Claim { ask, .. }, Ok(Answer::Outcome(Outcome::Granted(lease)))) = (&seen.step.command, seen.answer)
             && seen.events.iter().any(|event| matches!(event.what, What::Granted { lease: l, ticket: None } if l == *lease))
-            && let Some(other) = passed(ask, &|_, theirs| (ask.spare && !theirs.spare) || self.flat)
+            && let Some(other) = passed(&as_it_counts(real, ask), &|_, theirs| (ask.spare && !theirs.spare) || self.flat)
         {
             return Err(format!("lease {lease} was granted past ticket {other}"));
         }
         Ok(())
     }
+}
+
+/// How many of these the claim could have: of one node, if it wants them together.
+fn most_of_one(of: &[ResourceInfo], ask: &Ask) -> usize {
+    let on = |node| of.iter().filter(|info| !ask.together || info.traits.node == node).count();
+    of.iter().map(|info| on(info.traits.node)).max().unwrap_or(0)
+}
+
+/// The claim with only those candidates that can ever serve it: without those of nodes that are too small.
+fn as_it_counts(real: &Real, ask: &Ask) -> Ask {
+    let mut counting = ask.clone();
+    // One that is not known any more was never declared.
+    let about = |name: &String| {
+        let info = real.table.resource(name);
+        info.map_or((1, 0, None), |info| (info.slots, info.memory, info.traits.node))
+    };
+    let able = |name: &String| match (ask.take, about(name)) {
+        (Take::Amount { slots, memory }, (all, most, _)) => slots <= all && memory <= most,
+        _ => true,
+    };
+    let serves = |name: &String| {
+        let same_node = |other: &&String| about(other).2 == about(name).2;
+        let able = ask.candidates.iter().filter(same_node).filter(|name| able(name));
+        able.count() >= ask.count as usize
+    };
+    counting.candidates.retain(|name| !ask.together || serves(name));
+    counting
 }
 
 fn fits(info: &ResourceInfo, take: Take) -> bool {

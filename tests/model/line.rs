@@ -83,9 +83,14 @@ impl Model {
         }
     }
 
-    /// Which of these a claim for `count` gets: the tightest island that is large enough, else all of the largest one and so on.
+    /// Which of these a claim gets: all of one node if it wants them together, and the tightest island that is large enough, else all of the largest one and so on.
     /// One without island is an island of one.
-    pub fn choose(&self, fitting: Vec<String>, count: usize) -> Vec<String> {
+    pub fn choose(&self, fitting: Vec<String>, ask: &Ask) -> Vec<String> {
+        let count = ask.count as usize;
+        let fitting = match ask.together {
+            false => fitting,
+            true => self.tightest_node(&fitting, count).expect("there are enough"),
+        };
         let mut islands: Vec<Vec<&String>> = Vec::new();
         for name in &fitting {
             let island = self.resource_itself(name).traits.island;
@@ -121,7 +126,8 @@ impl Model {
         let empty = Loads::new();
         let able =
             ask.candidates.iter().filter(|name| self.fits_health_aside(&empty, name, ask.take));
-        (able.count() as u32) < ask.count
+        let able: Vec<String> = able.cloned().collect();
+        !self.enough(&able, ask)
     }
 
     /// What taking a resource means in amounts.
@@ -139,8 +145,7 @@ impl Model {
     fn picks(&self, loads: &Loads, ask: &Ask) -> Option<Vec<String>> {
         let fitting = ask.candidates.iter().filter(|name| self.fits(loads, name, ask.take));
         let fitting: Vec<String> = fitting.cloned().collect();
-        let enough = fitting.len() >= ask.count as usize;
-        enough.then(|| self.choose(fitting, ask.count as usize))
+        self.enough(&fitting, ask).then(|| self.choose(fitting, ask))
     }
 
     /// The workers that make this ticket wait: they have a lease on a candidate that does not fit.
@@ -232,7 +237,7 @@ impl Model {
         let mut fitting =
             from.ask.candidates.iter().filter(|name| self.fits(&loads, name, from.ask.take));
         if !picks.iter().all(|pick| fitting.next() == Some(pick)) {
-            self.note("chosen by island");
+            self.note(if from.ask.together { "chosen by node" } else { "chosen by island" });
         }
         let lease = (self.held.len() + self.ended.len()) as u64 + 1;
         let parent = from.ask.parent.map(|parent| &self.held[&parent]);
@@ -282,10 +287,15 @@ impl Model {
 
     /// What follows from a change: one thing at a time, until nothing changes any more.
     pub fn settle(&mut self) {
-        while self.grant_first()
-            || self.take_back()
-            || self.break_deadlock()
-            || self.cure_soft_deadlock()
-        {}
+        loop {
+            self.lose_nodes();
+            let changed = self.grant_first()
+                || self.take_back()
+                || self.break_deadlock()
+                || self.cure_soft_deadlock();
+            if !changed {
+                return;
+            }
+        }
     }
 }

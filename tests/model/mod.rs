@@ -7,6 +7,7 @@ mod commands;
 mod deadlock;
 mod ending;
 mod line;
+mod node;
 mod takeback;
 
 pub mod compare;
@@ -19,11 +20,12 @@ pub mod tally;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ternlease::table::{
-    Deadlock, Event, Health, LeaseId, LeaseInfo, LeaseState, Reason, ResourceInfo, Settings, Take,
-    Taken, TicketId, TicketInfo, TicketState, Time, Traits, What,
+    Deadlock, Event, Health, LeaseId, LeaseInfo, LeaseState, Reason, ResourceId, ResourceInfo,
+    Settings, Take, Taken, TicketId, TicketInfo, TicketState, Time, Traits, What,
 };
 
 use line::Loads;
+use step::Ids;
 
 /// What a claim asks for, with its candidates by name.
 #[derive(Debug, Clone)]
@@ -31,6 +33,7 @@ pub struct Ask {
     pub holder: String,
     pub candidates: Vec<String>,
     pub count: u32,
+    pub together: bool,
     pub take: Take,
     pub ttl: Time,
     pub wait: Time,
@@ -71,7 +74,7 @@ const UNDECLARED: Resource = Resource {
     memory: 0,
     said: Health::Healthy,
     seen: Health::Healthy,
-    traits: Traits { island: 0, checked: false },
+    traits: Traits { island: 0, node: None, checked: false },
     cleaning: false,
 };
 
@@ -149,6 +152,10 @@ pub struct Model {
     settings: Settings,
     now: Time,
     declared: BTreeMap<String, Resource>,
+    /// What the real table calls them: nodes go by that, and some things happen in that order.
+    pub ids: Ids,
+    /// Nodes whose last lease has ended, and what follows has not happened yet.
+    lost: BTreeSet<ResourceId>,
     pub held: BTreeMap<u64, Lease>,
     pub ended: BTreeMap<u64, Lease>,
     pub waiting: BTreeMap<u64, Ticket>,
@@ -181,6 +188,8 @@ impl Model {
             settings,
             now: 0,
             declared: BTreeMap::new(),
+            ids: Ids::new(),
+            lost: BTreeSet::new(),
             held: BTreeMap::new(),
             ended: BTreeMap::new(),
             waiting: BTreeMap::new(),
@@ -285,6 +294,7 @@ impl Model {
                 holder: ticket.ask.holder.clone(),
                 candidates: ticket.ask.candidates.clone(),
                 count: ticket.ask.count,
+                together: ticket.ask.together,
                 take: ticket.ask.take,
                 ttl: ticket.ask.ttl,
                 priority: effective[&ticket.id],

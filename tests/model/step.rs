@@ -18,7 +18,7 @@ pub enum Command {
     Declare { name: String, slots: u32, memory: u32 },
     Health { name: String, health: Health },
     Evidence { name: String, health: Health, unused: bool },
-    Traits { name: String, traits: Traits },
+    Traits { name: String, traits: Traits, node: Option<String> },
     Fail { name: String, reason: Reason, by: String },
     Claim { ask: Ask, by_id: bool },
     Renew { lease: u64, ttl: Option<Time> },
@@ -79,6 +79,7 @@ impl Step {
 
 pub fn run_on_model(model: &mut Model, ids: &Ids, step: &Step) -> Result<Answer, Error> {
     let now = step.now;
+    model.ids.clone_from(ids);
     match &step.command {
         Command::Declare { name, slots, memory } => {
             model.declare(now, name, *slots, *memory).map(|()| Answer::Done)
@@ -91,9 +92,9 @@ pub fn run_on_model(model: &mut Model, ids: &Ids, step: &Step) -> Result<Answer,
             let known = ids.contains_key(name).then_some(name.as_str());
             model.set_evidence(now, known, *health, *unused).map(|()| Answer::Done)
         }
-        Command::Traits { name, traits } => {
+        Command::Traits { name, traits, node } => {
             let known = ids.contains_key(name).then_some(name.as_str());
-            model.set_traits(now, known, *traits).map(|()| Answer::Done)
+            model.set_traits(now, known, *traits, node.as_deref()).map(|()| Answer::Done)
         }
         Command::Fail { name, reason, by } => {
             let known = ids.contains_key(name).then_some(name.as_str());
@@ -169,8 +170,10 @@ impl Real {
                 let id = self.resource_id(name);
                 table.set_evidence(now, id, *health, *unused).map(|()| Answer::Done)
             }
-            Command::Traits { name, traits } => {
-                table.set_traits(now, self.resource_id(name), *traits).map(|()| Answer::Done)
+            Command::Traits { name, traits, node } => {
+                let node = node.as_ref().map(|node| self.resource_id(node));
+                let traits = Traits { node, ..*traits };
+                table.set_traits(now, self.resource_id(name), traits).map(|()| Answer::Done)
             }
             Command::Fail { name, reason, by } => {
                 table.fail(now, self.resource_id(name), *reason, by).map(|()| Answer::Done)
@@ -222,6 +225,7 @@ impl Real {
             holder: &ask.holder,
             candidates,
             count: ask.count,
+            together: ask.together,
             take: ask.take,
             ttl: ask.ttl,
             wait: ask.wait,

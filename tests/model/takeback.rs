@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use ternlease::table::{Reason, Take, Taken};
 
 use super::line::{Loads, add_load, loads};
-use super::{Lease, Model, Ticket, conflict};
+use super::{Ask, Lease, Model, Ticket, conflict};
 
 /// A picture of the table in which leases can be removed and taken without consequence.
 #[derive(Clone)]
@@ -65,6 +65,9 @@ impl Model {
             if removed.is_empty() {
                 continue;
             }
+            if ticket.ask.together {
+                self.note("taken back for one node");
+            }
             for id in removed {
                 // It may have gone with its parent a moment ago.
                 let Some(lease) = self.held.get(&id) else { continue };
@@ -86,17 +89,44 @@ impl Model {
         effective: &BTreeMap<u64, i16>,
     ) -> Option<(Sketch, Vec<u64>)> {
         let ask = &ticket.ask;
-        let needed = ask.count as usize;
-        let mut sketch = sketch.clone();
-        let mut removed = Vec::new();
+        let sketch = sketch.clone();
         let at_first = sketch.loads();
         let (fitting, others): (Vec<String>, Vec<String>) = ask
             .candidates
             .iter()
             .cloned()
             .partition(|name| self.fits_soon(&at_first, name, ask.take));
-        let enough = fitting.len() >= needed;
-        let mut picks = if enough { self.choose(fitting, needed) } else { fitting };
+        if self.enough(&fitting, ask) {
+            let picks = self.choose(fitting, ask);
+            return Some((self.with_picks(sketch, ask, picks), Vec::new()));
+        }
+        // Those of one node, or all. The nodes first of which most fit; of equals the first.
+        let mut choices = match ask.together {
+            false => vec![ask.candidates.clone()],
+            true => self.by_node(&ask.candidates),
+        };
+        let fits = |name: &&String| fitting.contains(name);
+        choices.sort_by_key(|names| Reverse(names.iter().filter(fits).count()));
+        choices.iter().find_map(|names| {
+            let of = |list: &[String]| list.iter().filter(|n| names.contains(n)).cloned().collect();
+            self.plan_with(&sketch, ticket, effective, of(&fitting), of(&others))
+        })
+    }
+
+    /// How the sketch looks once the ticket has what fits and as many others as it needs, and which leases go for them.
+    fn plan_with(
+        &self,
+        sketch: &Sketch,
+        ticket: &Ticket,
+        effective: &BTreeMap<u64, i16>,
+        fitting: Vec<String>,
+        others: Vec<String>,
+    ) -> Option<(Sketch, Vec<u64>)> {
+        let ask = &ticket.ask;
+        let needed = ask.count as usize;
+        let mut sketch = sketch.clone();
+        let mut removed = Vec::new();
+        let mut picks = fitting;
         for name in &others {
             if picks.len() == needed {
                 break;
@@ -133,10 +163,14 @@ impl Model {
         if picks.len() < needed {
             return None;
         }
+        Some((self.with_picks(sketch, ask, picks), removed))
+    }
+
+    fn with_picks(&self, mut sketch: Sketch, ask: &Ask, picks: Vec<String>) -> Sketch {
         for name in picks {
             sketch.picked.push((self.taken(&name, ask.take), ask.take));
         }
-        Some((sketch, removed))
+        sketch
     }
 
     fn may_take_back(

@@ -4,10 +4,14 @@
 //! and which resources each granted claim picked; a move is one worker finishing or one
 //! claim taking any of the choices that fit. Every reachable state is visited.
 
+mod scene;
+
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use ternlease::table::Take;
+
+pub use scene::{Rng, Scene};
 
 /// Six workers and six resources at most: a state is one word.
 const MOST: usize = 6;
@@ -27,6 +31,8 @@ pub struct Want {
     pub mask: u32,
     pub count: u32,
     pub take: Take,
+    /// All of one node.
+    pub together: bool,
 }
 
 impl Want {
@@ -41,12 +47,37 @@ impl Want {
 pub struct Pool {
     /// Slots and memory of each resource.
     pub sizes: Vec<(u32, u32)>,
+    /// The node of each resource; none is said of those that are missing.
+    pub nodes: Vec<usize>,
     pub workers: usize,
     pub held: Vec<Held>,
     pub wants: Vec<Want>,
 }
 
 impl Pool {
+    /// The resources of each node, as masks; all of them at once for a claim that does not care.
+    fn places(&self, want: &Want) -> Vec<u32> {
+        if !want.together {
+            return vec![u32::MAX];
+        }
+        let node = |r: usize| self.nodes.get(r).copied().unwrap_or(0);
+        let of = |n| (0..MOST).filter(|&r| node(r) == n).fold(0, |mask, r| mask | 1 << r);
+        (0..MOST).map(of).filter(|mask| *mask != 0).collect()
+    }
+
+    /// Are there enough of these for the claim?
+    pub fn suffices(&self, want: &Want, fitting: u32) -> bool {
+        self.places(want).iter().any(|place| (fitting & place).count_ones() >= want.count)
+    }
+
+    /// The claim with only those candidates that can ever serve it.
+    pub fn counting(&self, want: &Want) -> Want {
+        let able = self.fitting(want, 0);
+        let serves = |place: &&u32| (able & **place).count_ones() >= want.count;
+        let mask = self.places(want).iter().filter(serves).fold(0, |all, place| all | place);
+        Want { mask: if want.together { want.mask & mask } else { want.mask }, ..*want }
+    }
+
     /// The candidates of `want` that fit when only these workers hold what they hold.
     pub fn fitting(&self, want: &Want, holders: u32) -> u32 {
         let held = self.held.iter().filter(|h| holders >> h.worker & 1 == 1);
@@ -151,13 +182,15 @@ impl Explorer {
                     continue;
                 }
                 let fits = fitting(&pool.sizes, held_in(pool, state), want);
-                let mut choice = fits;
-                while choice != 0 {
-                    if choice.count_ones() == want.count {
-                        granted |= 1 << want.worker;
-                        self.visit(state | u64::from(choice) << (MOST * want.worker));
+                for fits in pool.places(want).iter().map(|place| fits & place) {
+                    let mut choice = fits;
+                    while choice != 0 {
+                        if choice.count_ones() == want.count {
+                            granted |= 1 << want.worker;
+                            self.visit(state | u64::from(choice) << (MOST * want.worker));
+                        }
+                        choice = (choice - 1) & fits;
                     }
-                    choice = (choice - 1) & fits;
                 }
             }
             for w in (0..pool.workers).filter(|&w| !done(state, w) && !waits(w)) {
@@ -197,7 +230,7 @@ impl Line {
                 return;
             }
             let dead = self.pool.wants.iter().filter(|w| in_line >> w.worker & 1 == 1);
-            let fits = |w: &&Want| self.pool.fitting(w, in_line).count_ones() >= w.count;
+            let fits = |w: &&Want| self.pool.suffices(w, self.pool.fitting(w, in_line));
             let first = dead.clone().find(fits).expect("a soft deadlock can be cured").worker;
             assert_eq!(self.overtake >> first & 1, 0, "{first} may overtake already");
             self.overtake |= 1 << first;
@@ -211,11 +244,16 @@ impl Line {
             let want = &wants[place];
             let behind = wants[..place].iter().any(|e| e.conflicts(want));
             (!behind || self.overtake >> want.worker & 1 == 1)
-                && self.pool.fitting(want, u32::MAX).count_ones() >= want.count
+                && self.pool.suffices(want, self.pool.fitting(want, u32::MAX))
         };
         let Some(place) = (0..wants.len()).find(grantable) else { return false };
         let want = self.pool.wants.remove(place);
-        let mut mask = self.pool.fitting(&want, u32::MAX);
+        let fits = self.pool.fitting(&want, u32::MAX);
+        // The tightest node, of equals that of the first candidate.
+        let places = self.pool.places(&want).into_iter().map(|place| fits & place);
+        let large = places.filter(|mask| mask.count_ones() >= want.count);
+        let tightest = large.min_by_key(|mask| (mask.count_ones(), mask.trailing_zeros()));
+        let mut mask = tightest.expect("it is grantable");
         while mask.count_ones() > want.count {
             mask &= !(1 << mask.ilog2());
         }
@@ -306,94 +344,4 @@ fn permutations(n: usize) -> Vec<Vec<usize>> {
     }
     let insert = |p: &Vec<usize>, at: usize| [&p[..at], &[n - 1], &p[at..]].concat();
     permutations(n - 1).iter().flat_map(|p| (0..n).map(move |at| insert(p, at))).collect()
-}
-
-/// What a test sets up: leases, each with its priority and whether it is preemptible, then the
-/// claims of a pool in which nothing is held yet.
-pub struct Scene {
-    pub pool: Pool,
-    pub holds: Vec<(Want, i16, bool)>,
-}
-
-impl Scene {
-    /// What `every_pool` says. How it is taken, and in how many leases, varies with `n`.
-    /// `sorted`: claims that fit come last, so that as many as possible have to wait.
-    pub fn plain(owner: &[usize], claims: &[(u32, u32)], n: usize, sorted: bool) -> Scene {
-        let take = [Take::ONE_SLOT, Take::Exclusive][n % 2];
-        let (sizes, workers) = (vec![(1, 0); owner.len()], claims.len());
-        let mut scene = Scene { pool: Pool { sizes, workers, ..Pool::default() }, holds: vec![] };
-        let mask_of =
-            |worker| (0..owner.len()).filter(move |&r| owner[r] == worker).map(|r| 1 << r);
-        for (worker, &(mask, count)) in claims.iter().enumerate() {
-            let owned = mask_of(worker + 1);
-            let leases = if n & 2 == 0 { owned.collect() } else { vec![owned.sum::<u32>()] };
-            for mask in leases.into_iter().filter(|mask| *mask != 0) {
-                let all = Want { worker, mask, count: mask.count_ones(), take };
-                scene.holds.push((all, 0, false));
-            }
-            if count != 0 {
-                scene.pool.wants.push(Want { worker, mask, count, take });
-            }
-        }
-        let free: u32 = mask_of(0).sum();
-        let fits = |w: &Want| (w.mask & free).count_ones() >= w.count;
-        scene.pool.wants.sort_by_key(|w| sorted && fits(w));
-        scene
-    }
-
-    /// Up to 6 workers with several leases each, and 6 resources with several slots and memory.
-    pub fn random(rng: &mut Rng) -> Scene {
-        let (workers, n, simple) = (3 + rng.below(4), 3 + rng.below(4), rng.below(2) == 0);
-        let size = |rng: &mut Rng| (1 + rng.below(2) as u32, 4 * rng.below(3) as u32);
-        let sizes = (0..n).map(|_| if simple { (1, 0) } else { size(rng) }).collect();
-        let mut scene = Scene { pool: Pool { sizes, workers, ..Pool::default() }, holds: vec![] };
-        let random = |rng: &mut Rng, worker: usize, most: usize| {
-            let mask = (0..1 + rng.below(most)).fold(0u32, |mask, _| mask | 1 << rng.below(n));
-            let most = mask.count_ones();
-            let count = if rng.below(2) == 0 { most } else { 1 + rng.below(most as usize) as u32 };
-            let take = match rng.below(if simple { 2 } else { 6 }) {
-                0 => Take::Exclusive,
-                1 => Take::ONE_SLOT,
-                2 | 3 => Take::Shared,
-                _ => Take::Amount { slots: 1 + rng.below(2) as u32, memory: rng.below(5) as u32 },
-            };
-            Want { worker, mask, count, take }
-        };
-        for n in 0..workers + rng.below(workers) {
-            let hold = random(rng, n % workers, 2);
-            scene.holds.push((hold, rng.below(2) as i16, rng.below(2) == 0));
-        }
-        for worker in (0..workers).filter(|_| rng.below(6) != 0).collect::<Vec<_>>() {
-            let mut want = random(rng, worker, 4);
-            // Seldom its own: to wait for oneself is a dull deadlock.
-            let own = scene.holds.iter().filter(|h| h.0.worker == worker && rng.below(12) != 0);
-            want.mask &= !own.fold(0, |all, h| all | h.0.mask);
-            want.count = want.count.min(want.mask.count_ones());
-            if want.count > 0 && scene.pool.fitting(&want, 0).count_ones() >= want.count {
-                scene.pool.wants.push(want);
-            }
-        }
-        scene
-    }
-}
-
-/// A seed and how many numbers were drawn. Tells the seed when a panic drops it.
-pub struct Rng(pub u64, pub u64);
-
-impl Drop for Rng {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("repeat with TERN_SEED={}", self.0);
-        }
-    }
-}
-
-impl Rng {
-    pub fn below(&mut self, n: usize) -> usize {
-        self.1 += 1;
-        let z = (self.0 << 20 | self.1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ z >> 31) % n as u64) as usize
-    }
 }

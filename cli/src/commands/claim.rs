@@ -105,7 +105,7 @@ fn tell(
     owner: &Owner,
     keeper: u32,
 ) -> Result<(), Failure> {
-    let env = if args.wish.uuid { lease.env_by_uuid() } else { lease.env() };
+    let env = if args.wish.uuid { lease.env_by_uuid() } else { lease.env() }?;
     let text = if args.json {
         let set: Map<String, Value> =
             env.set.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();

@@ -9,6 +9,7 @@
 //! s/OWNER       a process that lives, as long as its session does
 //! s/0000        touched when all processes have to look at the table
 //! w/OWNER       touched when somebody has changed what is this process's
+//! n/NODE        the devices of a machine, as it has published them
 //! ```
 
 use super::kv::Range;
@@ -86,6 +87,19 @@ impl Keys {
             0 => self.owner(0),
             _ => format!("{}w/{owner:04x}", self.prefix),
         }
+    }
+
+    pub fn node(&self, name: &str) -> String {
+        format!("{}n/{name}", self.prefix)
+    }
+
+    pub fn nodes(&self) -> Range {
+        Range { from: format!("{}n/", self.prefix), to: format!("{}n0", self.prefix) }
+    }
+
+    /// Which machine a key is of.
+    pub fn node_of<'k>(&self, key: &'k str) -> Option<&'k str> {
+        key.strip_prefix(&self.prefix)?.strip_prefix("n/")
     }
 
     /// What a key that is one of a change says: its number.

@@ -25,7 +25,7 @@ mod tests;
 mod times;
 
 pub(crate) use group::{Conditions, Flight, Group, Outcome, Receipt};
-pub(crate) use kv::Trouble;
+pub(crate) use kv::{Answer, Op, Range, Trouble, Txn};
 pub(crate) use part::Part;
 pub(crate) use replica::{Replica, Written};
 pub(crate) use store::{Failure, Made, Store};

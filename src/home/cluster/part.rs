@@ -130,6 +130,10 @@ impl Part {
         &self.kv
     }
 
+    pub fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
     pub fn replica(&self) -> &Replica {
         &self.replica
     }

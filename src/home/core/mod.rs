@@ -16,6 +16,8 @@ mod held;
 #[cfg(feature = "cluster")]
 mod joined;
 mod keeper;
+#[cfg(feature = "cluster")]
+mod published;
 mod quick;
 #[cfg(target_os = "linux")]
 mod shared;

@@ -1,10 +1,12 @@
 //! Plays a scene forward, on a table of its own.
 
+use std::collections::HashMap;
+
 use super::scene::Scene;
 use crate::home::process::try_new_table;
 use crate::table::{
-    Candidates, Claim, Error, FOREVER, Health, Limits, Outcome, ResourceId, Settings, Take,
-    TicketId, TicketState, Time, Traits,
+    Candidates, Claim, Error, FOREVER, Health, Limits, Memory, Outcome, ResourceId, Settings,
+    Table, Take, TicketId, TicketState, Time, Traits,
 };
 
 /// For whom the play is given.
@@ -35,15 +37,21 @@ fn play(scene: &Scene, question: &Question<'_>) -> Option<Result<Time, Error>> {
     let limits = Limits {
         leases: count(actors)?,
         tickets: count(actors)?,
-        resources: count(scene.devices.len())?.max(1),
+        // Each may have a node of its own.
+        resources: count(2 * scene.devices.len())?.max(1),
         history: count(actors)?.max(16),
     };
     let table = try_new_table(Settings { limits, ..Settings::default() })?;
     let mut ids = Vec::with_capacity(scene.devices.len());
     let mut name = Names::default();
+    let mut nodes = Nodes::default();
     for device in &scene.devices {
         let id = table.declare(0, &device.name, device.slots, device.memory).ok()?;
-        let traits = Traits { checked: false, ..device.traits };
+        let node = match device.traits.node {
+            None => None,
+            Some(node) => Some(nodes.of(&table, node)?),
+        };
+        let traits = Traits { checked: false, node, ..device.traits };
         // Without its links a device is still a device.
         let _ = table.set_traits(0, id, traits);
         ids.push(id);
@@ -85,6 +93,7 @@ fn play(scene: &Scene, question: &Question<'_>) -> Option<Result<Time, Error>> {
             ticket.candidates.iter().filter_map(|key| Some(ids[place(key)?])).collect();
         let claim = Claim {
             count: ticket.count.min(wanted.len() as u32),
+            together: ticket.together,
             take: ticket.take,
             ttl: scene.length(ticket),
             wait: FOREVER,
@@ -127,6 +136,22 @@ fn play(scene: &Scene, question: &Question<'_>) -> Option<Result<Time, Error>> {
         }
     }
     Some(Ok(FOREVER))
+}
+
+/// The nodes of the devices, by their ids on the table that is played.
+#[derive(Default)]
+struct Nodes(HashMap<ResourceId, ResourceId>);
+
+impl Nodes {
+    fn of<M: Memory>(&mut self, table: &Table<M>, node: ResourceId) -> Option<ResourceId> {
+        if let Some(known) = self.0.get(&node) {
+            return Some(*known);
+        }
+        // No device is called that: a name of a device is not empty before the slash.
+        let new = table.declare(0, &format!("/{}", self.0.len()), 1, 0).ok()?;
+        self.0.insert(node, new);
+        Some(new)
+    }
 }
 
 /// All of these, alone, for ever.

@@ -38,7 +38,7 @@ impl Driver {
             }
             "env" => {
                 let lease = pool.take_up(self.labels.lease(words.next()?))?;
-                let env = if words.has("uuid") { lease.env_by_uuid() } else { lease.env() };
+                let env = if words.has("uuid") { lease.env_by_uuid() } else { lease.env() }?;
                 lease.into_id();
                 list(lines(&env))
             }

@@ -155,7 +155,7 @@ fn claim(args: &Args, pool: &GpuPool, signals: &Signals) -> Result<Claimed, Fail
         Answer::NobodyThere => return Err(Failure::new("nobody waits any more")),
     };
     let lease = pool.take_up(id)?;
-    let env = if wish.uuid { lease.env_by_uuid() } else { lease.env() };
+    let env = if wish.uuid { lease.env_by_uuid() } else { lease.env() }?;
     let kept = match pool.manager().keep_for_children(id) {
         Ok(kept) => Some(kept),
         Err(Error::NotShared) => None,

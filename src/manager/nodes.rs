@@ -1,0 +1,49 @@
+//! What a pool of many machines needs of a manager.
+
+use super::LeaseManager;
+use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, ResourceId, Take};
+
+impl LeaseManager {
+    /// Do many machines share the table?
+    pub(crate) fn is_clustered(&self) -> bool {
+        #[cfg(feature = "cluster")]
+        return self.home().is_clustered();
+        #[cfg(not(feature = "cluster"))]
+        false
+    }
+
+    /// Replaces what a machine has published by what `renew` makes of it.
+    pub(crate) fn publish(
+        &self,
+        node: &str,
+        renew: &dyn Fn(Option<&str>) -> String,
+    ) -> Result<(), Error> {
+        #[cfg(feature = "cluster")]
+        return self.home().publish(node, renew);
+        #[cfg(not(feature = "cluster"))]
+        {
+            let _ = (node, renew);
+            Err(Error::NotShared)
+        }
+    }
+
+    /// What all machines have published, each with its name.
+    pub(crate) fn published(&self) -> Result<Vec<(String, String)>, Error> {
+        #[cfg(feature = "cluster")]
+        return self.home().published();
+        #[cfg(not(feature = "cluster"))]
+        Ok(Vec::new())
+    }
+
+    /// A lease that says that this process is on a machine, for as long as it lives.
+    pub(crate) fn be_at(&self, machine: ResourceId, node: &str) -> Result<LeaseId, Error> {
+        let holder = format!("{node}:{}", std::process::id());
+        let candidates = Candidates::Declared(&[machine]);
+        let claim = Claim { candidates, take: Take::Shared, ..Claim::one(&holder, &[]) };
+        match self.home().claim(claim)? {
+            Outcome::Granted(id) => Ok(id),
+            // A claim that does not wait is never put in line.
+            Outcome::Waiting(_) => Err(Error::Busy),
+        }
+    }
+}
