@@ -22,8 +22,7 @@ setup:
 	@scripts/setup
 
 cluster:
-	cargo clippy --all-targets --features cluster -- -D warnings
-	cargo test --features cluster --lib --test cluster_basics --test etcd_servers
+	@scripts/test-cluster
 
 bench:
 	@python3 -c 'import filelock' 2>/dev/null || python3 -m pip install --quiet filelock || echo 'filelock (a Python package) is missing: its line will be, too'
