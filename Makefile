@@ -22,9 +22,7 @@ setup:
 	@scripts/setup
 
 cluster:
-	cargo clippy --all-targets --features cluster -- -D warnings
-	cargo test --features cluster --lib --test cluster_basics --test cluster_doors --test cluster_large --test cluster_nodes --test cluster_property --test etcd_servers \
-		--test cluster_faults --test cluster_faults_away --test cluster_faults_checker --test cluster_faults_fenced --test cluster_faults_paused
+	@scripts/test-cluster
 
 bench:
 	@python3 -c 'import filelock' 2>/dev/null || python3 -m pip install --quiet filelock || echo 'filelock (a Python package) is missing: its line will be, too'

@@ -3,15 +3,21 @@
 use std::path::Path;
 use std::process::Command;
 
+/// Runs it: from TERN_EXAMPLES, if whoever calls has built all of them there, or by cargo.
+fn command(example: &str) -> Command {
+    if let Some(built) = std::env::var_os("TERN_EXAMPLES") {
+        return Command::new(Path::new(&built).join(example));
+    }
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is in the target");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["run", "--quiet", "--example", example]).env("CARGO_TARGET_DIR", target);
+    cargo
+}
+
 /// The output of one run; panics if it fails.
 fn run(example: &str) -> String {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("it is in the target");
-    let output = Command::new(env!("CARGO"))
-        .args(["run", "--quiet", "--example", example])
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .env("CARGO_TARGET_DIR", target)
-        .output()
-        .expect("cargo starts");
+    let mut command = command(example);
+    let output = command.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("it starts");
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{example} failed:\n{errors}");
     String::from_utf8(output.stdout).expect("it prints text")

@@ -26,6 +26,15 @@
 #define REASON_NAME(reason) tern_reason_name(reason)
 #endif
 
+/*
+ * How often to repeat what is repeated so that threads meet in many ways: where TERN_SLOWLY is set, a tenth of it. A tool that makes everything
+ * slower by a factor of fifty, and lets one thread run at a time, looks at each step and not at how they meet.
+ */
+static inline int often(int times)
+{
+    return getenv("TERN_SLOWLY") ? times / 10 : times;
+}
+
 static unsigned long checks_made;
 
 /* Where the macros put the details of a status. Threads declare one of their own, with this name. */

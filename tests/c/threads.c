@@ -55,7 +55,7 @@ static void *work(void *argument)
     tern_text_t room = { TERN_STR("room") };
     char name[16];
     snprintf(name, sizeof name, "worker%d", worker->number);
-    for (int i = 0; i < ROUNDS; i++) {
+    for (int i = 0; i < often(ROUNDS); i++) {
         tern_claim_t claim = claim_of(name, &room, 1);
         tern_lease_t lease = 0;
         tern_ticket_t ticket = 0;
@@ -218,7 +218,7 @@ static void check_wait_against_cancel(void)
     pthread_barrier_t start;
     manager = open_ticks(0);
     pthread_barrier_init(&start, NULL, 2);
-    for (int i = 0; i < 2000; i++) {
+    for (int i = 0; i < often(2000); i++) {
         tern_lease_t held = acquire(manager, "gpu0", "ann", TERN_FOREVER);
         struct race race = { enqueue(manager, "gpu0", "bob"), 0, 0, &start };
         pthread_t thread;

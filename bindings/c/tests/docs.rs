@@ -8,8 +8,11 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Where the library is that is being tested; built if need be.
+/// Where the library is that is being tested: in TERN_PREFIX, or built if need be.
 fn library() -> PathBuf {
+    if let Some(prefix) = std::env::var_os("TERN_PREFIX") {
+        return Path::new(&prefix).join("lib/libternlease.a");
+    }
     let test = std::env::current_exe().unwrap();
     let built = test.ancestors().nth(2).unwrap();
     let mut cargo = Command::new(env!("CARGO"));
