@@ -112,6 +112,12 @@ impl<M: Memory> Table<M> {
         self.memory.kept().is_some_and(|kept| kept.is_of(self.lease_record(index)))
     }
 
+    /// Is this the copy of another owner than the one that waits, or waited, with this ticket?
+    pub(super) fn is_of_another(&self, ticket: u32) -> bool {
+        let owner = owner_in(self.ticket_record(ticket).flags.get());
+        self.memory.kept().is_some_and(|kept| kept.header.owner.get() != u64::from(owner))
+    }
+
     /// When a held lease ends, as far as is known here.
     #[inline(always)]
     pub(super) fn end_of(&self, index: u32) -> Time {

@@ -381,6 +381,8 @@ impl<M: Memory> Table<M> {
         let record = self.ticket_record(index);
         match decode(record.result.get()) {
             TicketState::Granted(lease) => self.leave(match record.collected.get() {
+                // Its owner may have been told, and all others may not know that yet.
+                0 if self.is_of_another(index) => Cancelled::WasCollected(lease),
                 0 => {
                     self.set(&record.collected, collected::WITHDRAWN);
                     Cancelled::WasGranted(lease)

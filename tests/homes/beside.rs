@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use ternlease::table::{Cancelled, Error, Event, FOREVER, Reason, Time};
+use ternlease::table::{Cancelled, Error, Event, FOREVER, Reason, TicketState, Time};
 
 use super::deed::{Deed, SOON, What, next_due};
 use super::managers::{Home, Managers, Told};
@@ -92,16 +92,19 @@ impl Beside {
         }
     }
 
-    /// Who does it. Where owners keep the time of their leases, only they know the end from which a renewal or a lease that hangs on it is counted.
+    /// Who does it. Where owners keep the time of their leases, only they know the end from which a renewal or a lease that hangs on it is counted, and
+    /// which of their tickets somebody was told of.
     fn doer(&mut self, by: usize, what: &What) -> usize {
-        let lease = match what {
-            What::Do(Command::Renew { lease, .. }) => Some(*lease),
-            What::Do(Command::Claim { ask, .. }) => ask.parent,
+        let owner_of = |lease: &u64| self.model.held.get(lease).map(|lease| lease.ask.owner);
+        let owner = match what {
+            What::Do(Command::Renew { lease, .. }) => owner_of(lease),
+            What::Do(Command::Claim { ask, .. }) => ask.parent.as_ref().and_then(owner_of),
+            What::Do(Command::Cancel { ticket }) | What::Collect { ticket } => {
+                self.model.ticket_owners.get(ticket).copied()
+            }
             _ => None,
         };
-        let lease = lease.filter(|_| self.home.has_copies());
-        let Some(lease) = lease.and_then(|it| self.model.held.get(&it)) else { return by };
-        let owner = lease.ask.owner;
+        let Some(owner) = owner.filter(|_| self.home.has_copies()) else { return by };
         self.managers.all().iter().position(|it| it.owner == owner).unwrap_or(by)
     }
 
@@ -139,7 +142,10 @@ impl Beside {
             }
             What::Collect { ticket } => {
                 let state = model.ticket(*ticket).ok_or(Error::UnknownTicket)?;
-                model.collected.insert(*ticket);
+                // Of one that waits there is nothing to be told.
+                if state != TicketState::Waiting {
+                    model.collected.insert(*ticket);
+                }
                 return Ok(Told::Ticket(state));
             }
             What::Do(Command::Cancel { ticket }) => {

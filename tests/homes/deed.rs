@@ -46,7 +46,8 @@ pub fn next(rng: &mut Rng, world: &World, model: &Model, nth: usize, home: &Home
             | Command::Fail { .. }
             | Command::GiveTo { .. } => {
                 // While names are declared they come in turn: there is nothing else to choose.
-                if nth < 2 * world.declared { What::Do(Command::Advance) } else { continue }
+                let turns = 2 * world.declared + world.nodes.len();
+                if nth < turns { What::Do(Command::Advance) } else { continue }
             }
             Command::End { .. } => What::Collect { ticket: world.a_ticket(rng, model) },
             Command::Reap { .. } if home.is_shared() => What::Replace,

@@ -214,6 +214,9 @@ fn options<'a>(claim: ClaimBuilder<'a>, ask: &Ask, numbers: &Numbers) -> ClaimBu
     if ask.preemptible {
         claim = claim.preemptible(Span::Units(ask.grace));
     }
+    if ask.together {
+        claim = claim.on_one_node();
+    }
     if ask.preempt {
         claim = claim.preempt();
     }

@@ -52,7 +52,7 @@ pub struct World {
     /// The resources have islands, or nodes, from the start.
     islands: bool,
     /// Machines, which are declared, too.
-    nodes: Vec<String>,
+    pub nodes: Vec<String>,
     parents: u64,
     longest: Time,
 }

@@ -163,7 +163,7 @@ pub struct Model {
     /// Granted tickets whose lease somebody was told of.
     pub collected: BTreeSet<u64>,
     /// For whom the tickets were that stood in line.
-    ticket_owners: BTreeMap<u64, u16>,
+    pub ticket_owners: BTreeMap<u64, u16>,
     /// The waiting tickets as they stood in line when priorities were last brought up to date.
     line_before: Vec<u64>,
     /// Oldest first.

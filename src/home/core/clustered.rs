@@ -9,7 +9,9 @@ use crate::home::cluster::{
     Conditions, Failure, Flight, Made, Outcome, Part, Receipt, Store, Written,
 };
 use crate::home::wake::Woken;
-use crate::table::{Claim, Error, Memory, Outcome as TableOutcome, Table, TicketId, Time};
+use crate::table::{
+    Claim, Error, Memory, Outcome as TableOutcome, Table, TicketId, TicketState, Time,
+};
 use std::time::Duration;
 
 /// How often an engine that does not answer is asked before a command is refused.
@@ -277,6 +279,12 @@ impl<U: Undo> Core<U> {
             return true;
         }
         let mut state = self.on_the_ground(part);
+        if matches!(state.table.ticket(id), None | Some(TicketState::Waiting)) {
+            drop(state);
+            // As far as is known here: whoever asks may know more.
+            let _ = self.refresh(part);
+            state = self.on_the_ground(part);
+        }
         let collected = state.table.collect(id);
         let written = part.replica().take_written();
         part.replica().undo(&written);
