@@ -214,9 +214,6 @@ impl<U: Undo> Core<U> {
         part.listen().map_err(|_| UNREACHABLE)?;
         let (own, cut_off) = (part.owner(), part.cut_off());
         self.reap_all(part, Conditions::default, own, Reason::EngineLost)?;
-        self.run_clustered(part, Conditions::default, |table, now| {
-            table.was_cut_off(now, &cut_off)
-        })?;
         let former = part.take_former();
         for owner in former.iter().filter(|owner| **owner != own) {
             // Whoever has the number by now gives back what it finds under it before anything else.
@@ -227,7 +224,8 @@ impl<U: Undo> Core<U> {
             part.remember_former(former);
             return Err(UNREACHABLE);
         }
-        Ok(())
+        // Last, when all of it is over: others may have been faster.
+        self.run_clustered(part, Conditions::default, |table, now| table.was_cut_off(now, &cut_off))
     }
 
     /// Gives back what a process had that is gone. An error if somebody else has its number by now, or the engine cannot be reached.
