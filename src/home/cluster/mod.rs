@@ -18,6 +18,7 @@ mod replica;
 #[path = "../../../tests/common/etcd.rs"]
 #[allow(unsafe_code)] // To stop servers.
 pub(crate) mod servers;
+mod shape;
 mod store;
 #[cfg(test)]
 mod tests;

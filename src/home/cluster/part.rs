@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::thread::Thread;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
@@ -12,6 +12,7 @@ use super::keys::Keys;
 use super::kv::{Answer, Kv, Op, Range, Revision, Trouble, Txn};
 use super::on_etcd::OnEtcd;
 use super::replica::{Replica, Written};
+use super::shape::Shape;
 use super::store::{Delta, Store};
 use crate::home::clock::Clock;
 use crate::table::{LeaseId, Limits, Time};
@@ -82,7 +83,7 @@ impl Part {
     pub fn connect(config: &Config, limits: Limits) -> Result<(OnEtcd, Shape), Trouble> {
         let kv = OnEtcd { engine: Engine::connect(config)?, timeout: config.timeout };
         let shape = Keys::new(&config.name).shape();
-        let wanted = Shape { limits, began: since_1970() };
+        let wanted = Shape::from_now_on(limits);
         let value = wanted.encode();
         let txn = Txn {
             unchanged: vec![(shape.clone(), 0)],
@@ -390,49 +391,6 @@ impl Part {
     pub fn close(&self) {
         self.kv.engine.close();
     }
-}
-
-/// What the processes that share a table have agreed on.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Shape {
-    pub limits: Limits,
-    /// When the table's time began, in microseconds since 1970.
-    began: u64,
-}
-
-impl Shape {
-    fn encode(&self) -> Vec<u8> {
-        let Limits { leases, tickets, resources, history } = self.limits;
-        let mut bytes: Vec<u8> =
-            [leases, tickets, resources, history].iter().flat_map(|it| it.to_le_bytes()).collect();
-        bytes.extend(self.began.to_le_bytes());
-        bytes
-    }
-
-    fn decode(value: &[u8]) -> Option<Shape> {
-        let (numbers, began) = value.split_at_checked(16)?;
-        let number = |at: usize| Some(u32::from_le_bytes(numbers[at..at + 4].try_into().ok()?));
-        let (leases, tickets) = (number(0)?, number(4)?);
-        let limits = Limits { leases, tickets, resources: number(8)?, history: number(12)? };
-        // No table is larger: a number that is would only ask for memory that nobody has.
-        let sensible = |limit: u32| (1..=Limits::MAX).contains(&limit);
-        let began = u64::from_le_bytes(began.try_into().ok()?);
-        [limits.leases, limits.tickets, limits.resources, limits.history]
-            .into_iter()
-            .all(sensible)
-            .then_some(Shape { limits, began })
-    }
-
-    /// The table's time by this machine's calendar. A clock that is set wrong must not stop the table's: it begins late at worst.
-    pub fn now(&self) -> Time {
-        since_1970().saturating_sub(self.began).max(1)
-    }
-}
-
-/// In microseconds, by this machine's calendar.
-fn since_1970() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    since.as_micros() as u64
 }
 
 /// A number that no other process has chosen, as far as can be: from the hasher's own randomness.
