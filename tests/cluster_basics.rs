@@ -122,6 +122,7 @@ fn an_engine_that_stays_away_ends_leases_and_is_found_again() {
     assert!(next > lease);
     assert_eq!(manager.state(next), Some(LeaseState::Held));
     assert_eq!(manager.lease(lease).unwrap().reason, Some(Reason::EngineLost));
+    assert_eq!(manager.jeopardy(), None);
 }
 
 #[test]
@@ -221,4 +222,21 @@ fn a_lease_can_be_renewed_by_another_process() {
     drop(one);
     until("its first process is gone", || (other.active_count() == 1).then_some(()));
     assert_eq!(other.state(lease), Some(LeaseState::Held));
+}
+
+/// That somebody was told of a ticket is told to the others without another change: otherwise none of them could ever forget it.
+#[test]
+fn tickets_that_were_told_of_can_be_forgotten() {
+    let Some(etcd) = Etcd::start() else { return };
+    let (one, other) = (open(&etcd, "told"), open(&etcd, "told"));
+    let first = one.acquire("gpu0", "one", 60 * MINUTE).unwrap();
+    let waits = std::thread::spawn({
+        let other = other.clone();
+        move || other.claim("other").of(&["gpu0"]).ttl(60 * MINUTE).wait()
+    });
+    until("it waits", || (one.pending_claimers() == 1).then_some(()));
+    one.release(first).unwrap();
+    let served = etcd.revision();
+    waits.join().unwrap().unwrap();
+    until("the others are told", || (etcd.revision() > served).then_some(()));
 }

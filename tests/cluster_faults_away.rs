@@ -4,19 +4,23 @@
 
 #[path = "common/etcd.rs"]
 mod etcd;
+#[path = "common/wires.rs"]
+mod wires;
 
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use etcd::{Etcd, PATIENCE, until};
 use ternlease::{Error, LeaseId, LeaseManager, LeaseState, Reason};
+use wires::Wire;
 
 /// Longer than any of these tests: no lease runs out.
 const HOUR: Duration = Duration::from_secs(3600);
 
 fn open(etcd: &Etcd, name: &str, session: u32) -> LeaseManager {
     let url = format!("etcd://{}/{name}?session_ttl={session}&timeout=1", etcd.authority());
-    LeaseManager::open(&url).unwrap_or_else(|error| panic!("{error}"))
+    // A machine that has much to do answers late.
+    until("it opens", || LeaseManager::open(&url).inspect_err(|error| eprintln!("{error}")).ok())
 }
 
 /// Somebody in a thread of their own who asks for a resource; where the answer comes.
@@ -158,4 +162,25 @@ fn who_waits_for_an_engine_that_is_gone_is_answered() {
         let answer = waiter(&other, "gpu0", patience).recv_timeout(PATIENCE).expect("an answer");
         assert!(matches!(answer, Err(Error::System(_) | Error::Refused(_))), "{answer:?}");
     }
+}
+
+/// A process that was cut off for so long that the others gave it up: all is as with a new one when it can be reached again, jeopardy included.
+#[test]
+fn who_was_given_up_begins_again() {
+    let Some(etcd) = Etcd::start() else { return };
+    let wire = Wire::to(etcd.client(0));
+    let url = format!("etcd://{}/given-up?session_ttl=3&timeout=1", wire.address);
+    let cut_off = until("it opens", || LeaseManager::open(&url).ok());
+    let other = open(&etcd, "given-up", 3);
+    let lease = cut_off.acquire("gpu0", "one", HOUR).unwrap();
+    wire.cut();
+    until("it is noticed", || cut_off.jeopardy());
+    let next = other.claim("other").of(&["gpu0"]).wait().unwrap();
+    assert_eq!(other.lease(lease).unwrap().reason, Some(Reason::HolderDied));
+    assert_eq!(cut_off.state(lease), Some(LeaseState::Expired));
+    wire.mend();
+    until("it is back", || cut_off.acquire("free", "one", HOUR).ok());
+    assert_eq!(cut_off.jeopardy(), None);
+    assert_eq!(cut_off.lease(lease).unwrap().reason, Some(Reason::EngineLost));
+    assert_eq!(cut_off.state(next), Some(LeaseState::Held));
 }

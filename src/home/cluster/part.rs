@@ -216,6 +216,8 @@ impl Part {
                 heard.tell_keeper();
             }
         })?;
+        // Whatever the one before had to say of the engine is over.
+        self.heard.silent_since.store(0, Ordering::Release);
         let taken = self.present()?;
         for owner in (1..=OWNERS).filter(|owner| !taken.contains(owner)) {
             let key = self.keys.owner(owner);

@@ -7,10 +7,10 @@ use super::store::{Delta, Failure, Made, Store};
 use crate::home::arrays::Arrays;
 use crate::table::{Claim, Error, Limits, Outcome, Settings, Table};
 
-struct Random(u64);
+pub(super) struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

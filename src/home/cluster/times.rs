@@ -1,6 +1,7 @@
 //! Leases whose time their owner keeps: as long as there is one owner, nothing is otherwise than in any table.
 
 use super::replica::Replica;
+use super::tests::Random;
 use crate::home::arrays::{Arrays, new_table};
 use crate::table::{
     Claim, Error, FOREVER, LeaseId, LeaseState, Limits, Memory, Outcome, Reason, Settings, Table,
@@ -35,17 +36,6 @@ fn granted(told: Result<Outcome, Error>) -> LeaseId {
 
 fn state<M: Memory>(table: &Table<M>, lease: LeaseId, now: Time) -> Option<LeaseState> {
     lease_state(table.memory(), lease, || now)
-}
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
 }
 
 /// One step of a random story, and its answer as text.

@@ -193,16 +193,19 @@ impl<U: Undo> Core<U> {
 
     /// The others learn which tickets can be forgotten, if no change has told them.
     fn tell_what_has_time(&self, part: &Part) {
-        let told = self.state.lock().group.as_ref().map_or_else(Vec::new, |it| it.told.clone());
-        if !told.is_empty() {
-            self.run_clustered(part, Conditions::default, |table, _| {
-                for ticket in &told {
-                    table.collect(*ticket);
-                }
-            });
-            if let Some(group) = &mut self.state.lock().group {
-                group.told.retain(|ticket| !told.contains(ticket));
+        let take = |group: &mut Group| std::mem::take(&mut group.told);
+        let told = self.state.lock().group.as_mut().map_or_else(Vec::new, take);
+        if told.is_empty() {
+            return;
+        }
+        let refused = self.run_clustered(part, Conditions::default, |table, _| {
+            for ticket in &told {
+                table.collect(*ticket);
             }
+            table.is_corrupt()
+        });
+        if refused && let Some(group) = &mut self.state.lock().group {
+            group.told.extend(told);
         }
     }
 
