@@ -27,6 +27,8 @@ const OWNERS: u16 = 1024;
 struct Heard {
     changed: AtomicBool,
     gone: Mutex<Vec<u16>>,
+    /// Some may have gone of whom nothing was heard.
+    missed: AtomicBool,
     lost: AtomicBool,
     /// Since when the engine does not answer, by [`Clock::Real`]; 0 if it does.
     silent_since: AtomicU64,
@@ -327,6 +329,9 @@ impl Part {
         let (heard, keys) = (self.heard.clone(), self.keys.clone());
         let tell = move |news| {
             let mut called = true;
+            if news == WatchNews::Missed {
+                heard.missed.store(true, Ordering::Release);
+            }
             if let WatchNews::Changed(changes) = &news {
                 let gone = changes.iter().filter(|(_, is_there)| !is_there);
                 heard.gone.lock().extend(gone.filter_map(|(key, _)| keys.owner_of(key)));
@@ -355,6 +360,16 @@ impl Part {
     /// The processes that have gone since this was asked last.
     pub fn take_gone(&self) -> Vec<u16> {
         std::mem::take(&mut self.heard.gone.lock())
+    }
+
+    /// Have news been missed since this was asked last?
+    pub fn take_missed(&self) -> bool {
+        self.heard.missed.swap(false, Ordering::AcqRel)
+    }
+
+    /// To be asked about again.
+    pub fn has_missed(&self) {
+        self.heard.missed.store(true, Ordering::Release);
     }
 
     /// To be looked at again: what it had could not be given back.

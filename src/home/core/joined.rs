@@ -104,6 +104,8 @@ impl<U: Undo> Core<U> {
         self.keep_own_times(part);
         part.listen().map_err(|why| Refused::engine("etcd tells no news", &why))?;
         let away = |_| Refused::words("etcd does not answer any more");
+        // Its own number was somebody else's before.
+        self.reap_all(part, Conditions::default, part.owner(), Reason::HolderDied).map_err(away)?;
         self.reap_the_absent(part).map_err(away)?;
         let home = self.clone();
         let keep = move || {
@@ -149,6 +151,12 @@ impl<U: Undo> Core<U> {
         }
         for owner in gone.into_iter().filter(|owner| *owner != part.owner()) {
             self.give_back(part, owner);
+        }
+        if part.take_missed() {
+            let known = self.refresh(part).map_err(|_| UNREACHABLE);
+            if known.and_then(|()| self.reap_the_absent(part)).is_err() {
+                part.has_missed();
+            }
         }
         part.listen_to_all(listens);
         // Those who wait look now and then even if they hear nothing.
@@ -296,15 +304,12 @@ impl<U: Undo> Core<U> {
         }
     }
 
-    /// Gives back what processes had that were gone before this one came.
+    /// Gives back what processes have that are gone, whether or not that was heard of.
     fn reap_the_absent(&self, part: &Part) -> Result<(), Error> {
         let owners: BTreeSet<u16> = self.peek(|table| {
             let leases = table.leases().into_iter().map(|lease| lease.owner);
             leases.chain(table.tickets().into_iter().map(|ticket| ticket.owner)).collect()
         });
-        // Its own number was somebody else's before.
-        let own = part.owner();
-        self.reap_all(part, Conditions::default, own, Reason::HolderDied)?;
         let present = part.present().map_err(|_| UNREACHABLE)?;
         for owner in owners.into_iter().filter(|owner| *owner != 0 && !present.contains(owner)) {
             self.give_back(part, owner);

@@ -26,6 +26,7 @@ struct Book {
     fading: BTreeSet<u64>,
     revoked: BTreeSet<u64>,
     wrong: Option<String>,
+    unsearched: bool,
 }
 
 /// Writes down, and judges.
@@ -91,6 +92,11 @@ impl Judge {
         self.0.borrow().wrong.clone()
     }
 
+    /// Was the history too long?
+    pub fn is_unsearched(&self) -> bool {
+        self.0.borrow().unsearched
+    }
+
     pub fn grants(&self) -> u64 {
         self.0.borrow().given.len() as u64
     }
@@ -118,7 +124,10 @@ impl Judge {
         }
         match history::check(&history) {
             // To search on would take longer than all the rest.
-            Err(why) if why.contains("given up") => Ok(()),
+            Err(why) if why.contains("given up") => {
+                book.unsearched = true;
+                Ok(())
+            }
             verdict => verdict,
         }
     }

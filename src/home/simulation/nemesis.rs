@@ -11,8 +11,10 @@ use super::server::{self, Faults, Shared};
 /// Which things go wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Woes {
-    /// Requests are lost, repeated, late, or not answered; news are missed.
+    /// Requests are lost, repeated, late, or not answered.
     pub network: bool,
+    /// News are missed.
+    pub news: bool,
     /// The leader changes.
     pub leaders: bool,
     /// Machines stand still for a while.
@@ -26,13 +28,21 @@ pub(super) struct Woes {
 }
 
 impl Woes {
-    pub const ALL: Woes =
-        Woes { network: true, leaders: true, pauses: true, deaths: true, cuts: true, clocks: true };
+    pub const ALL: Woes = Woes {
+        network: true,
+        news: true,
+        leaders: true,
+        pauses: true,
+        deaths: true,
+        cuts: true,
+        clocks: true,
+    };
 
     /// Each of them, with a letter for it.
-    pub fn each(&mut self) -> [(char, &mut bool); 6] {
+    pub fn each(&mut self) -> [(char, &mut bool); 7] {
         [
             ('n', &mut self.network),
+            ('w', &mut self.news),
             ('l', &mut self.leaders),
             ('p', &mut self.pauses),
             ('d', &mut self.deaths),
@@ -64,10 +74,14 @@ impl Nemesis {
         machines: u64,
         until: u64,
     ) -> Rc<Self> {
+        let mut faults = Faults::default();
         if woes.network {
-            server.borrow_mut().faults =
-                Faults { lost: 8, unanswered: 8, repeated: 10, late: 4, missed: 20 };
+            faults = Faults { lost: 8, unanswered: 8, repeated: 10, late: 4, missed: 0 };
         }
+        if woes.news {
+            faults.missed = 300;
+        }
+        server.borrow_mut().faults = faults;
         let nemesis = Rc::new(Nemesis {
             game,
             server,
