@@ -11,6 +11,7 @@ mod link;
 mod machine;
 mod nemesis;
 mod players;
+mod reader;
 mod server;
 mod tests;
 pub(crate) mod world;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::judge::{Asked, Judge, Told};
 use super::machine::{Process, Sim};
+use super::reader::{self, Annals};
 use crate::home::world;
 use crate::table::{Error, LeaseId, LeaseState, Limits, Reason};
 use crate::{LeaseManager, Options};
@@ -34,6 +35,7 @@ pub(super) struct Game {
     numbers: Cell<u64>,
     /// Leases of which somebody was told, and their resources: for those who revoke.
     known: RefCell<Vec<(LeaseId, String)>>,
+    annals: Annals,
 }
 
 impl Game {
@@ -51,6 +53,7 @@ impl Game {
             playing: RefCell::default(),
             numbers: Cell::new(0),
             known: RefCell::default(),
+            annals: Annals::default(),
         })
     }
 
@@ -97,6 +100,13 @@ fn live(game: &Rc<Game>, process: Process) {
         }
     };
     sim.note(|| format!("process {process}: open"));
+    if sim.below(2) == 0 {
+        // It must not keep the table open.
+        let (events, game) = (manager.events(0), game.clone());
+        sim.start(process, "a reader", move || {
+            reader::read(events, process, &game.annals, &game.judge);
+        });
+    }
     let players: Vec<usize> = (0..game.players)
         .map(|_| {
             let (game, manager, number) = (game.clone(), manager.clone(), game.number());
