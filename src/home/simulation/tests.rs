@@ -115,7 +115,7 @@ fn sound_engine(sim: &Sim, woes: Woes) -> Shared {
 }
 
 /// A table that machines share.
-const SHARED: &str = "etcd://simulated/table?session_ttl=3&timeout=1";
+pub(super) const SHARED: &str = "etcd://simulated/table?session_ttl=3&timeout=1";
 
 fn run(plan: Plan, url: &'static str, traced: bool, engine: Engine) -> Report {
     let sim = Sim::new(plan.seed, traced);
