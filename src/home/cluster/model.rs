@@ -35,7 +35,28 @@ impl Model {
         Model { inner: Mutex::default(), fate: Mutex::new(Box::new(fate)) }
     }
 
+    /// All that there is.
+    #[cfg(fuzzing)]
+    pub fn all(&self) -> Vec<(String, Vec<u8>)> {
+        let inner = self.inner.lock();
+        inner.entries.iter().map(|(key, (value, _))| (key.clone(), value.clone())).collect()
+    }
+
+    /// Somebody has put this there, and removed what else there was.
+    #[cfg(fuzzing)]
+    pub fn replace(&self, entries: &[(String, Vec<u8>)]) {
+        let inner = &mut *self.inner.lock();
+        inner.revision += 1;
+        let old = std::mem::take(&mut inner.entries);
+        for (key, value) in entries {
+            let same = old.get(key).filter(|(before, _)| before == value);
+            let modified = same.map_or(inner.revision, |(_, modified)| *modified);
+            inner.entries.insert(key.clone(), (value.clone(), modified));
+        }
+    }
+
     /// How many keys there are.
+    #[cfg(test)]
     pub fn len(&self) -> usize {
         self.inner.lock().entries.len()
     }

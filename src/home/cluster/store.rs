@@ -143,7 +143,7 @@ impl Store {
     }
 
     /// Asks what others have done, and does it.
-    #[cfg(test)]
+    #[cfg(any(test, fuzzing))]
     pub fn catch_up(&mut self, kv: &dyn Kv) -> Result<bool, Failure> {
         let read = Self::ask(kv, self.news())?;
         self.follow(kv, &read)
