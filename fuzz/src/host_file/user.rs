@@ -104,7 +104,8 @@ impl User {
             // Not what others are judged by: of that there is one.
             25 => drop(manager.declare(choices.one_of(&["x", "z"]), choices.byte().into(), 100)),
             26 => {
-                drop(manager.set_health(name, choices.one_of(&[Health::Healthy, Health::Failed])))
+                let health = choices.one_of(&[Health::Healthy, Health::Failed]);
+                let _ = manager.set_health(name, health);
             }
             27 => drop(manager.set_node(name, Some(next))),
             28 => {

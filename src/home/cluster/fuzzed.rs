@@ -4,6 +4,7 @@
 
 use super::diff::{self, Change};
 use super::keys::Keys;
+use super::kv::{Answer, Kv, Op, Txn};
 use super::model::{Fate, Model};
 use super::replica::Replica;
 use super::shape::Shape;
@@ -39,7 +40,7 @@ impl Copy {
     /// A process that comes. `None` if what the engine has makes no sense.
     pub fn open(entries: &Entries, owner: u16) -> Option<Copy> {
         let kv = Model::new(|| Fate::Answered);
-        kv.replace(entries);
+        replace(&kv, entries);
         let shape = Keys::new(NAME).shape();
         let shape = entries.iter().find(|(key, _)| *key == shape)?;
         let limits = Shape::decode(&shape.1)?.limits;
@@ -96,7 +97,7 @@ impl Copy {
 
     /// The engine has something else by now: looks at it.
     pub fn follow(&mut self, entries: &Entries) {
-        self.kv.replace(entries);
+        replace(&self.kv, entries);
         let followed = self.store.catch_up(&self.kv);
         self.others_did_something(followed == Err(Failure::Corrupt));
     }
@@ -124,13 +125,29 @@ impl Copy {
 
     /// What the engine has.
     pub fn entries(&self) -> Entries {
-        self.kv.all()
+        all(&self.kv)
     }
 
     /// Does nothing make sense any more?
     pub fn is_corrupt(&self) -> bool {
         self.table.is_corrupt()
     }
+}
+
+fn all(kv: &Model) -> Entries {
+    let found = kv.read(&Keys::new(NAME).all()).map_or_else(|_| Vec::new(), |(found, _)| found);
+    found.into_iter().map(|entry| (entry.key, entry.value)).collect()
+}
+
+/// Somebody has put this there, and removed what else there was.
+fn replace(kv: &Model, entries: &Entries) {
+    let before = all(kv);
+    let gone = before.iter().filter(|(key, _)| entries.iter().all(|(there, _)| there != key));
+    let gone = gone.map(|(key, _)| Op::Delete { from: key.clone(), to: format!("{key}\0") });
+    let new = entries.iter().filter(|entry| !before.contains(entry)).cloned();
+    let new = new.map(|(key, value)| Op::Put { key, value, session: None });
+    let told = kv.txn(&Txn { then: gone.chain(new).collect(), ..Txn::default() });
+    assert!(matches!(told, Ok(Answer::Done(_))));
 }
 
 /// What bytes say can be written again, and then says the same.

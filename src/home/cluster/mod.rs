@@ -14,7 +14,9 @@ pub mod fuzzed;
 #[cfg(feature = "cluster")]
 mod group;
 mod keys;
-mod kv;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod keyspace;
+pub(crate) mod kv;
 #[cfg(any(test, fuzzing))]
 mod model;
 #[cfg(feature = "cluster")]
