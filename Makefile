@@ -8,7 +8,7 @@ help:
 	@echo 'make cluster   checks the cluster home, with an etcd that is built for it'
 	@echo 'make bench     measures beside the peers; writes target/bench.json'
 	@echo 'make budget    counts instructions per call and compares with the record'
-	@echo 'make fuzz      random calls from C, for ten minutes (SECONDS_TO_FUZZ=n for another time)'
+	@echo 'make fuzz      random calls from C, files, values of etcd and texts, for ten minutes in all (SECONDS_TO_FUZZ=n for another time)'
 	@echo 'make torture   kills processes at every instruction of every change of a shared table, and in a long storm'
 	@echo 'make simulate  simulated machines with everything that can go wrong, for a minute (SECONDS_TO_SIMULATE=n, TERN_SEED=n)'
 	@echo 'make header    makes include/ternlease.h from the code'
