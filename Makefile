@@ -37,7 +37,7 @@ fuzz:
 	@scripts/fuzz $(or $(SECONDS_TO_FUZZ),600)
 
 torture:
-	TERN_TORTURE=full cargo test --release --test host_kill --test host_storm --test host_hostile -- --nocapture --test-threads 1
+	TERN_TORTURE=full cargo test --release --test host_kill --test host_births --test host_storm --test host_hostile -- --nocapture --test-threads 1
 
 header:
 	TERN_UPDATE=1 cargo test --quiet -p ternlease-c --test header
