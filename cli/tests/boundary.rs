@@ -91,7 +91,7 @@ fn files_are_written_wholly_or_not_at_all() {
     mounts::memory(&directory.0, "size=64k");
     let fill = || {
         let mut ballast = File::create(directory.join("ballast")).unwrap();
-        while ballast.write(&[1; 512]).is_ok() {}
+        while ballast.write_all(&[1; 512]).is_ok() {}
     };
     let pool = Pool::new(2);
     let picture = directory.join("picture.svg");

@@ -148,7 +148,7 @@ static int run_without_memory(size_t which, uint64_t from)
 }
 
 /* Of calls that make many allocations, not each is refused: about so many, all along the way. */
-enum { SOME = 8 };
+enum { SOME = 4 };
 
 static void check_every_call(void)
 {

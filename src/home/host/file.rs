@@ -126,8 +126,8 @@ fn lock_for_opening(file: &File) -> Result<(), Refused> {
 /// The file is locked for opening: checks it, or makes it.
 fn prepare(file: &File, place: &Place, settings: Settings) -> Result<&'static Mapped, Refused> {
     let looked_at = |error: io::Error| Refused::system("its file cannot be read", &error);
-    let found_file = file.metadata().map_err(looked_at)?;
-    let len = found_file.len();
+    let whole = file.metadata().map_err(looked_at)?;
+    let len = whole.len();
     let mut first = [0u8; size_of::<Preamble>()];
     let read = read_at_most(file, &mut first).map_err(looked_at)?;
     if first[..read].iter().all(|&byte| byte == 0) {
@@ -158,10 +158,9 @@ fn prepare(file: &File, place: &Place, settings: Settings) -> Result<&'static Ma
     if limits.clamped() != limits || Parts::of(&limits).total as u64 != len || found.size != len {
         return Err(Refused::corrupt());
     }
-    if room::has_holes(&found_file) {
-        let refused = |error| Refused::system("its file has holes that cannot be filled", &error);
-        room::reserve(file, found.size as usize).map_err(refused)?;
-    }
+    room::fill_up(file, &whole).map_err(|error| {
+        Refused::system("its file has holes, for which there is no room", &error)
+    })?;
     map(file, limits)
 }
 
