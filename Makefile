@@ -38,7 +38,7 @@ fuzz:
 	@scripts/fuzz $(or $(SECONDS_TO_FUZZ),600)
 
 torture:
-	TERN_TORTURE=full cargo test --release --test host_kill --test host_storm --test host_hostile -- --nocapture --test-threads 1
+	TERN_TORTURE=full cargo test --release --test host_kill --test host_births --test host_storm --test host_hostile -- --nocapture --test-threads 1
 
 simulate:
 	TERN_SECONDS=$(or $(SECONDS_TO_SIMULATE),60) cargo test --release --features cluster --lib simulation -- --nocapture --test-threads 1
