@@ -1,6 +1,7 @@
 //! Homes: where a table lives and how its waiters wake. A home stores, locks, tells the time and wakes; it has no rule of its own.
 
 mod arrays;
+pub(crate) mod atomic;
 pub(crate) mod clock;
 #[cfg(feature = "cluster")]
 pub(crate) mod cluster;
@@ -9,6 +10,8 @@ mod core;
 pub(crate) mod host;
 pub mod process;
 pub(crate) mod refused;
+#[cfg(target_os = "linux")]
+pub(crate) mod settled;
 #[cfg(target_os = "linux")]
 pub(crate) mod signal_fd;
 pub(crate) mod thread;
