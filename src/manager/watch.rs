@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use parking_lot::Mutex;
 
-use super::events::Signal;
+use super::signal::Signal;
 use super::{EventReader, LeaseManager};
 use crate::home::thread;
 use crate::home::{Home, look};

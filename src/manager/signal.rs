@@ -1,0 +1,85 @@
+//! A signal for one thread that waits.
+
+use std::sync::Arc;
+use std::task::Wake;
+use std::time::{Duration, Instant};
+
+use crate::home::atomic::{AtomicBool, Mutex, Ordering, Thread, current, park, park_timeout};
+
+/// Something happened. Stays raised until somebody has waited for it; one thread at a time does.
+///
+/// Whoever waits sleeps by itself and not on a condition variable: parking_lot notes sleepers in a list for the whole process, which a
+/// forked child would inherit without the threads.
+#[derive(Debug, Default)]
+pub(super) struct Signal {
+    raised: AtomicBool,
+    waits: Mutex<Option<Thread>>,
+}
+
+impl Signal {
+    /// Lowers the signal once it is raised; false if the time came first.
+    pub fn wait(&self, until: Option<Instant>) -> bool {
+        // Whoever raises the signal after this sees who waits; what was raised before is seen below.
+        *self.waits.lock() = Some(current());
+        loop {
+            if self.raised.swap(false, Ordering::AcqRel) {
+                return true;
+            }
+            match until.map(|until| until.saturating_duration_since(Instant::now())) {
+                Some(Duration::ZERO) => return false,
+                Some(left) => park_timeout(left),
+                None => park(),
+            }
+        }
+    }
+
+    pub fn raise(&self) {
+        self.raised.store(true, Ordering::Release);
+        if let Some(thread) = &*self.waits.lock() {
+            thread.unpark();
+        }
+    }
+}
+
+impl Wake for Signal {
+    fn wake(self: Arc<Self>) {
+        self.raise();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.raise();
+    }
+}
+
+#[cfg(all(test, loom))]
+mod interleavings {
+    use loom::cell::UnsafeCell;
+    use loom::thread;
+
+    use super::*;
+
+    struct News(UnsafeCell<u32>);
+
+    // SAFETY: written before the signal is raised and read after it was lowered, which loom checks.
+    unsafe impl Sync for News {}
+
+    /// Whoever waits gets up for what it was raised for, and sees it.
+    #[test]
+    fn a_signal_is_never_missed() {
+        loom::model(|| {
+            let shared = loom::sync::Arc::new((Signal::default(), News(UnsafeCell::new(0))));
+            let other = shared.clone();
+            let raiser = thread::spawn(move || {
+                let (signal, news) = &*other;
+                // SAFETY: as above.
+                news.0.with_mut(|news| unsafe { *news = 1 });
+                signal.raise();
+            });
+            let (signal, news) = &*shared;
+            assert!(signal.wait(None));
+            // SAFETY: as above.
+            assert_eq!(news.0.with(|news| unsafe { *news }), 1);
+            raiser.join().unwrap();
+        });
+    }
+}
