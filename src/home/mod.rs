@@ -14,8 +14,11 @@ pub(crate) mod refused;
 pub(crate) mod settled;
 #[cfg(target_os = "linux")]
 pub(crate) mod signal_fd;
+#[cfg(all(test, feature = "cluster", unix))]
+pub(crate) mod simulation;
 pub(crate) mod thread;
 pub(crate) mod wake;
+pub(crate) mod world;
 
 use std::sync::{Arc, Weak};
 use std::task::Waker;

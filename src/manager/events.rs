@@ -10,6 +10,7 @@ use super::signal::Signal;
 #[cfg(target_os = "linux")]
 use crate::home::signal_fd::SignalFd;
 use crate::home::wake::Listener;
+use crate::home::world;
 use crate::home::{Home, look, run};
 use crate::table::{Error, Event};
 
@@ -140,7 +141,7 @@ impl EventReader {
     /// ```
     pub fn wait(&mut self, timeout: Option<Duration>) -> Result<bool, Error> {
         // A time beyond all times is no limit.
-        let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let until = timeout.and_then(|timeout| world::instant().checked_add(timeout));
         loop {
             if self.fetch() {
                 return Ok(true);
@@ -152,7 +153,7 @@ impl EventReader {
                 return Err(Error::Closed);
             }
             if !self.signal.wait(self.home.look_by(until))
-                && until.is_some_and(|until| Instant::now() >= until)
+                && until.is_some_and(|until| world::instant() >= until)
             {
                 return Ok(self.fetch());
             }

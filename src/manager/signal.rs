@@ -4,7 +4,13 @@ use std::sync::Arc;
 use std::task::Wake;
 use std::time::{Duration, Instant};
 
-use crate::home::atomic::{AtomicBool, Mutex, Ordering, Thread, current, park, park_timeout};
+#[cfg(loom)]
+use crate::home::atomic::world::{self, Mutex, Thread};
+use crate::home::atomic::{AtomicBool, Ordering};
+#[cfg(not(loom))]
+use crate::home::world::{self, Thread};
+#[cfg(not(loom))]
+use parking_lot::Mutex;
 
 /// Something happened. Stays raised until somebody has waited for it; one thread at a time does.
 ///
@@ -20,15 +26,15 @@ impl Signal {
     /// Lowers the signal once it is raised; false if the time came first.
     pub fn wait(&self, until: Option<Instant>) -> bool {
         // Whoever raises the signal after this sees who waits; what was raised before is seen below.
-        *self.waits.lock() = Some(current());
+        *self.waits.lock() = Some(world::current());
         loop {
             if self.raised.swap(false, Ordering::AcqRel) {
                 return true;
             }
-            match until.map(|until| until.saturating_duration_since(Instant::now())) {
+            match until.map(|until| until.saturating_duration_since(world::instant())) {
                 Some(Duration::ZERO) => return false,
-                Some(left) => park_timeout(left),
-                None => park(),
+                Some(left) => world::park_timeout(left),
+                None => world::park(),
             }
         }
     }
