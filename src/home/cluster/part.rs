@@ -14,6 +14,7 @@ use super::replica::{Replica, Written};
 use super::shape::Shape;
 use super::store::{Delta, Store};
 use crate::home::clock::Clock;
+use crate::home::settled::{InTheAir, Undoable};
 use crate::home::world::{self, Condvar};
 use crate::table::{LeaseId, Limits};
 
@@ -39,10 +40,7 @@ pub(crate) struct Part {
     changes: AtomicU64,
     /// A transaction is over: those who wait for it may look.
     pub landed: Condvar,
-    /// The copy has what may be undone.
-    in_the_air: AtomicBool,
-    /// How often something was undone.
-    undone: AtomicU64,
+    in_the_air: InTheAir,
     closed: AtomicBool,
     process: u32,
 }
@@ -84,8 +82,7 @@ impl Part {
             author: world::below(u64::MAX),
             changes: AtomicU64::new(0),
             landed: Condvar::new(),
-            in_the_air: AtomicBool::new(false),
-            undone: AtomicU64::new(0),
+            in_the_air: InTheAir::default(),
             closed: AtomicBool::new(false),
             process: std::process::id(),
         }
@@ -133,25 +130,22 @@ impl Part {
 
     /// The copy is about to have what may be undone. With the lock of the table.
     pub fn take_off(&self) {
-        self.in_the_air.store(true, Ordering::Release);
+        self.in_the_air.begin();
     }
 
     /// The copy has nothing any more that may be undone. With the lock of the table.
     pub fn land(&self) {
-        self.in_the_air.store(false, Ordering::Release);
+        self.in_the_air.end();
     }
 
     /// Something was undone. With the lock of the table, and before it is said to be over.
     pub fn count_undone(&self) {
-        self.undone.fetch_add(1, Ordering::AcqRel);
+        self.in_the_air.count_undone();
     }
 
     /// What `read` finds without the lock, if nothing of it may be undone, or was while it read.
     pub fn settled<T>(&self, read: impl FnOnce() -> T) -> Option<T> {
-        let before = self.undone.load(Ordering::Acquire);
-        let found = read();
-        let undone = self.undone.load(Ordering::Acquire) != before;
-        (!undone && !self.in_the_air.load(Ordering::Acquire)).then_some(found)
+        self.in_the_air.settled(read).ok()
     }
 
     /// For a change that is to be made.
