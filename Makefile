@@ -1,6 +1,6 @@
 # Thin: what is more than one command is in scripts/.
 
-.PHONY: help test setup cluster bench budget fuzz torture header examples doc clean
+.PHONY: help test setup cluster bench budget fuzz torture soak header examples doc clean
 
 help:
 	@echo 'make test      every check there is; ends with "N passed, N failed"'
@@ -10,6 +10,7 @@ help:
 	@echo 'make budget    counts instructions per call and compares with the record'
 	@echo 'make fuzz      random calls from C, for ten minutes (SECONDS_TO_FUZZ=n for another time)'
 	@echo 'make torture   kills processes at every instruction of every change of a shared table, and in a long storm'
+	@echo 'make soak      every language on every home at once, for ten minutes (MINUTES=n): is memory flat?'
 	@echo 'make header    makes include/ternlease.h from the code'
 	@echo 'make examples  runs every example'
 	@echo 'make doc       builds the documentation'
@@ -38,6 +39,9 @@ fuzz:
 
 torture:
 	TERN_TORTURE=full cargo test --release --test host_kill --test host_storm --test host_hostile -- --nocapture --test-threads 1
+
+soak:
+	@scripts/soak $(or $(MINUTES),10)
 
 header:
 	TERN_UPDATE=1 cargo test --quiet -p ternlease-c --test header
