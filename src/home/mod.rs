@@ -11,8 +11,11 @@ pub mod process;
 pub(crate) mod refused;
 #[cfg(target_os = "linux")]
 pub(crate) mod signal_fd;
+#[cfg(all(test, feature = "cluster", unix))]
+pub(crate) mod simulation;
 pub(crate) mod thread;
 pub(crate) mod wake;
+pub(crate) mod world;
 
 use std::sync::{Arc, Weak};
 use std::task::Waker;

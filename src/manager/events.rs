@@ -4,7 +4,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Wake, Waker};
-use std::thread::Thread;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -13,6 +12,7 @@ use super::LeaseManager;
 #[cfg(target_os = "linux")]
 use crate::home::signal_fd::SignalFd;
 use crate::home::wake::Listener;
+use crate::home::world::{self, Thread};
 use crate::home::{Home, look, run};
 use crate::table::{Error, Event};
 
@@ -143,7 +143,7 @@ impl EventReader {
     /// ```
     pub fn wait(&mut self, timeout: Option<Duration>) -> Result<bool, Error> {
         // A time beyond all times is no limit.
-        let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let until = timeout.and_then(|timeout| world::instant().checked_add(timeout));
         loop {
             if self.fetch() {
                 return Ok(true);
@@ -155,7 +155,7 @@ impl EventReader {
                 return Err(Error::Closed);
             }
             if !self.signal.wait(self.home.look_by(until))
-                && until.is_some_and(|until| Instant::now() >= until)
+                && until.is_some_and(|until| world::instant() >= until)
             {
                 return Ok(self.fetch());
             }
@@ -270,15 +270,15 @@ impl Signal {
     /// Lowers the signal once it is raised; false if the time came first.
     pub fn wait(&self, until: Option<Instant>) -> bool {
         // Whoever raises the signal after this sees who waits; what was raised before is seen below.
-        *self.waits.lock() = Some(std::thread::current());
+        *self.waits.lock() = Some(world::current());
         loop {
             if self.raised.swap(false, Ordering::AcqRel) {
                 return true;
             }
-            match until.map(|until| until.saturating_duration_since(Instant::now())) {
+            match until.map(|until| until.saturating_duration_since(world::instant())) {
                 Some(Duration::ZERO) => return false,
-                Some(left) => std::thread::park_timeout(left),
-                None => std::thread::park(),
+                Some(left) => world::park_timeout(left),
+                None => world::park(),
             }
         }
     }

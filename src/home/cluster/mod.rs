@@ -8,7 +8,9 @@ mod diff;
 pub(crate) mod etcd;
 mod group;
 mod keys;
-mod kv;
+#[cfg(test)]
+pub(crate) mod keyspace;
+pub(crate) mod kv;
 #[cfg(test)]
 mod model;
 mod on_etcd;

@@ -2,19 +2,21 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
-use std::thread::Thread;
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 
-use super::etcd::{Config, Engine, Keys as EtcdKeys, Session, SessionNews, Watch, WatchNews};
+use super::etcd::Config;
 use super::keys::Keys;
-use super::kv::{Answer, Kv, Op, Range, Revision, Trouble, Txn};
+use super::kv::{
+    Answer, Engine, Kv, Op, Range, Revision, Session, SessionNews, Trouble, Txn, Watch, WatchNews,
+};
 use super::on_etcd::OnEtcd;
 use super::replica::{Replica, Written};
 use super::shape::Shape;
 use super::store::{Delta, Store};
 use crate::home::clock::Clock;
+use crate::home::world::{self, Condvar, Thread};
 use crate::table::{LeaseId, Limits, Time};
 
 /// So many processes can share a table.
@@ -25,6 +27,8 @@ const OWNERS: u16 = 1024;
 struct Heard {
     changed: AtomicBool,
     gone: Mutex<Vec<u16>>,
+    /// Some may have gone of whom nothing was heard.
+    missed: AtomicBool,
     lost: AtomicBool,
     /// Since when the engine does not answer, by [`Clock::Real`]; 0 if it does.
     silent_since: AtomicU64,
@@ -35,11 +39,11 @@ struct Heard {
 #[derive(Debug, Default)]
 struct Watches {
     /// Who comes and goes, and what all have to hear.
-    everybody: Option<Watch>,
+    everybody: Option<Box<dyn Watch>>,
     /// What is done to its own leases and claims.
-    own: Option<Watch>,
+    own: Option<Box<dyn Watch>>,
     /// Every change, for those who want to know all.
-    all: Option<Watch>,
+    all: Option<Box<dyn Watch>>,
 }
 
 impl Heard {
@@ -52,13 +56,13 @@ impl Heard {
 
 #[derive(Debug)]
 pub(crate) struct Part {
-    kv: OnEtcd,
+    engine: Box<dyn Engine>,
     keys: Keys,
     replica: Replica,
     config: Config,
     owner: AtomicU16,
     /// The session, and since when the others know of it.
-    session: Mutex<Option<(Session, Revision)>>,
+    session: Mutex<Option<(Box<dyn Session>, Revision)>>,
     /// Numbers that it had with sessions that were lost.
     former: Mutex<Vec<u16>>,
     /// What it held when it was cut off.
@@ -80,8 +84,8 @@ pub(crate) struct Part {
 
 impl Part {
     /// Connects, and agrees with the others on how much fits into the table and when its time began: as its first process said.
-    pub fn connect(config: &Config, limits: Limits) -> Result<(OnEtcd, Shape), Trouble> {
-        let kv = OnEtcd { engine: Engine::connect(config)?, timeout: config.timeout };
+    pub fn connect(config: &Config, limits: Limits) -> Result<(Box<dyn Engine>, Shape), Trouble> {
+        let engine = engine_of(config)?;
         let shape = Keys::new(&config.name).shape();
         let wanted = Shape::from_now_on(limits);
         let value = wanted.encode();
@@ -90,7 +94,7 @@ impl Part {
             then: vec![Op::Put { key: shape.clone(), value, session: None }],
             otherwise: vec![Range { to: format!("{shape}\0"), from: shape }],
         };
-        let agreed = match kv.txn(&txn)? {
+        let agreed = match engine.txn(&txn)? {
             Answer::Done(_) => wanted,
             Answer::Changed(read) => {
                 let found = read.concat().into_iter().next();
@@ -98,12 +102,12 @@ impl Part {
                 found.ok_or_else(|| Trouble::Refused("its shape makes no sense".to_owned()))?
             }
         };
-        Ok((kv, agreed))
+        Ok((engine, agreed))
     }
 
-    pub fn new(kv: OnEtcd, config: Config, replica: Replica) -> Part {
+    pub fn new(engine: Box<dyn Engine>, config: Config, replica: Replica) -> Part {
         Part {
-            kv,
+            engine,
             keys: Keys::new(&config.name),
             replica,
             config,
@@ -113,7 +117,7 @@ impl Part {
             cut_off: Mutex::default(),
             watches: Mutex::default(),
             heard: Arc::default(),
-            author: unique(),
+            author: world::below(u64::MAX),
             changes: AtomicU64::new(0),
             landed: Condvar::new(),
             in_the_air: AtomicBool::new(false),
@@ -128,7 +132,7 @@ impl Part {
     }
 
     pub fn kv(&self) -> &dyn Kv {
-        &self.kv
+        &*self.engine
     }
 
     pub fn keys(&self) -> &Keys {
@@ -199,15 +203,15 @@ impl Part {
 
     /// The numbers of the processes that live.
     pub fn present(&self) -> Result<Vec<u16>, Trouble> {
-        let (found, _) = self.kv.read(&self.keys.owners())?;
+        let (found, _) = self.engine.read(&self.keys.owners())?;
         Ok(found.iter().filter_map(|it| self.keys.owner_of(&it.key)).collect())
     }
 
     /// Begins a session, and takes the lowest number that no living process has.
     pub fn settle_in(&self) -> Result<(), Trouble> {
         let heard = self.heard.clone();
-        let session = self.kv.engine.session(self.config.session_ttl, move |news| match news {
-            SessionNews::Jeopardy { since, .. } => {
+        let tell = move |news| match news {
+            SessionNews::Jeopardy { since } => {
                 heard.silent_since.store(since.max(1), Ordering::Release);
             }
             SessionNews::Safe => heard.silent_since.store(0, Ordering::Release),
@@ -215,7 +219,8 @@ impl Part {
                 heard.lost.store(true, Ordering::Release);
                 heard.tell_keeper();
             }
-        })?;
+        };
+        let session = self.engine.session(self.config.session_ttl, Box::new(tell))?;
         // Whatever the one before had to say of the engine is over.
         self.heard.silent_since.store(0, Ordering::Release);
         let taken = self.present()?;
@@ -227,7 +232,7 @@ impl Part {
                 then: vec![Op::Put { key, value, session: Some(session.id()) }],
                 otherwise: Vec::new(),
             };
-            if let Answer::Done(revision) = self.kv.txn(&txn)? {
+            if let Answer::Done(revision) = self.engine.txn(&txn)? {
                 self.owner.store(owner, Ordering::Release);
                 *self.session.lock() = Some((session, revision));
                 return Ok(());
@@ -320,27 +325,26 @@ impl Part {
         self.watches.lock().all = watch;
     }
 
-    fn watch(&self, from: String, to: String) -> Result<Watch, Trouble> {
+    fn watch(&self, from: String, to: String) -> Result<Box<dyn Watch>, Trouble> {
         let (heard, keys) = (self.heard.clone(), self.keys.clone());
-        let watched = EtcdKeys::Between(from.into_bytes(), to.into_bytes());
-        // Whatever key it is, the answer tells the revision; but only one of the table's own may be asked for by all who may use it.
-        let any = EtcdKeys::One(self.keys.head().into_bytes());
-        let from_now = self.kv.engine.range_keys(any, self.config.timeout)?;
-        let watch = self.kv.engine.watch(watched, from_now.revision + 1, move |news| {
-            let owner = |key: &[u8]| std::str::from_utf8(key).ok().and_then(|it| keys.owner_of(it));
+        let tell = move |news| {
             let mut called = true;
-            if let WatchNews::Changed { changes, .. } = &news {
-                let gone = changes.iter().filter(|change| change.value.is_none());
-                heard.gone.lock().extend(gone.filter_map(|change| owner(&change.key)));
+            if news == WatchNews::Missed {
+                heard.missed.store(true, Ordering::Release);
+            }
+            if let WatchNews::Changed(changes) = &news {
+                let gone = changes.iter().filter(|(_, is_there)| !is_there);
+                heard.gone.lock().extend(gone.filter_map(|(key, _)| keys.owner_of(key)));
                 // That somebody comes concerns nobody.
-                called = changes.iter().any(|it| it.value.is_none() || owner(&it.key).is_none());
+                called = changes.iter().any(|(key, is)| !is || keys.owner_of(key).is_none());
             }
             if called {
                 heard.changed.store(true, Ordering::Release);
                 heard.tell_keeper();
             }
-        })?;
-        Ok(watch)
+        };
+        // Only what is the table's own may be asked for by all who may use it.
+        self.engine.watch(Range { from, to }, &self.keys.head(), Box::new(tell))
     }
 
     /// Since when the engine does not answer.
@@ -356,6 +360,16 @@ impl Part {
     /// The processes that have gone since this was asked last.
     pub fn take_gone(&self) -> Vec<u16> {
         std::mem::take(&mut self.heard.gone.lock())
+    }
+
+    /// Have news been missed since this was asked last?
+    pub fn take_missed(&self) -> bool {
+        self.heard.missed.swap(false, Ordering::AcqRel)
+    }
+
+    /// To be asked about again.
+    pub fn has_missed(&self) {
+        self.heard.missed.store(true, Ordering::Release);
     }
 
     /// To be looked at again: what it had could not be given back.
@@ -384,21 +398,22 @@ impl Part {
         self.closed.store(true, Ordering::Release);
         self.landed.notify_all();
         *self.watches.lock() = Watches::default();
-        if let Some((session, _)) = self.session.lock().take() {
+        let session = self.session.lock().take();
+        if let Some((session, _)) = session {
             // If that fails, the session ends by itself.
             let _ = session.revoke();
         }
     }
 
     pub fn close(&self) {
-        self.kv.engine.close();
+        self.engine.close();
     }
 }
 
-/// A number that no other process has chosen, as far as can be: from the hasher's own randomness.
-fn unique() -> u64 {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    let mut hasher = RandomState::new().build_hasher();
-    hasher.write_u32(std::process::id());
-    hasher.finish()
+fn engine_of(config: &Config) -> Result<Box<dyn Engine>, Trouble> {
+    #[cfg(all(test, unix))]
+    if let Some(engine) = crate::home::simulation::engine(config) {
+        return Ok(engine);
+    }
+    Ok(Box::new(OnEtcd::connect(config)?))
 }
