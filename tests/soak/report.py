@@ -58,6 +58,14 @@ def of_workers(samples: Dict[Worker, List[Sample]]) -> str:
     return aligned(rows)
 
 
+def all_samples(samples: Dict[Worker, List[Sample]]) -> str:
+    """As CSV, for those who want to see how it went."""
+    lines = ["language,home," + ",".join(Sample._fields)]
+    for worker, told in samples.items():
+        lines += [",".join(map(str, (worker.language, worker.home, *it))) for it in told]
+    return "\n".join(lines) + "\n"
+
+
 def of_tables(tables: List[Table]) -> str:
     """One line for each that is shared."""
     head = "table,,grants checked,killed,ended by death,revoked,leases,in line,resources,processes"

@@ -50,8 +50,7 @@ class Soak:
         worker = Worker(f"mortal-{table.home}", language, table.home, self.drivers[language])
         self.mortal[table] = worker
         self.next_death[table] = time.monotonic() + self.random.uniform(0.2, 2 * table.mean_life)
-        session = f"?session_ttl={MORTAL_SESSION}" if table.etcd else ""
-        self.begin(worker, table, table.url + session)
+        self.begin(worker, table, table.url + (f"&session_ttl={MORTAL_SESSION}" if table.etcd else ""))
 
     def begin(self, worker: Worker, table: Table, url: str) -> None:
         devices = table.devices if table.is_shared else Devices()
