@@ -7,6 +7,7 @@
 mod diff;
 pub(crate) mod etcd;
 mod group;
+mod hearing;
 mod keys;
 #[cfg(test)]
 pub(crate) mod keyspace;

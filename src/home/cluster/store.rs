@@ -163,7 +163,7 @@ impl Store {
     pub fn news(&self) -> Vec<Range> {
         let head = self.keys.head();
         let changes = self.keys.some_changes_from(self.number + 1, AT_ONCE);
-        vec![Range { to: format!("{head}\0"), from: head }, changes]
+        vec![Range::only(head), changes]
     }
 
     /// The changes among these that follow on what the copy has; `None` if they make no sense.
@@ -281,7 +281,7 @@ impl Base {
             Op::Delete { from: changes.from, to: changes.to },
             Op::Delete { from: pieces.from, to: pieces.to },
         ];
-        let otherwise = vec![Range { to: format!("{base}\0"), from: base }];
+        let otherwise = vec![Range::only(base)];
         match kv.txn(&Txn { unchanged: vec![self.unchanged], then, otherwise })? {
             Answer::Done(revision) => Ok((self.number, revision)),
             // What was written here goes with the next one.
