@@ -18,7 +18,7 @@ fn read(path: &str) -> String {
 /// Every page for people, as a path from the root.
 fn pages() -> Vec<String> {
     let mut found: Vec<String> =
-        ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(String::from).into();
+        ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"].map(String::from).into();
     for file in std::fs::read_dir(root().join("docs")).unwrap() {
         found.push(format!("docs/{}", file.unwrap().file_name().to_string_lossy()));
     }
@@ -189,6 +189,23 @@ fn named_files_exist() {
         for name in named_files(&page) {
             assert!(root().join(&name).exists(), "{page}: there is no {name}");
         }
+    }
+}
+
+/// Tests of which SECURITY.md says what is known by them are in files that it names.
+#[test]
+fn named_tests_exist() {
+    let text = read("SECURITY.md");
+    let quoted: Vec<&str> = text.split('`').skip(1).step_by(2).collect();
+    let files = quoted.iter().filter(|name| name.ends_with(".rs"));
+    let code: String = files.map(|name| read(name)).collect();
+    let tests =
+        quoted.iter().filter(|name| name.split('_').filter(|it| !it.is_empty()).count() > 2);
+    let tests: Vec<_> =
+        tests.filter(|name| **name == name.to_lowercase() && !name.contains(['/', '.'])).collect();
+    assert!(tests.len() > 5, "{tests:?}");
+    for name in tests {
+        assert!(code.contains(&format!("fn {name}(")), "there is no test {name}");
     }
 }
 

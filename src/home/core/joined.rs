@@ -168,6 +168,9 @@ impl<U: Undo> Core<U> {
             self.let_time_pass(part);
         }
         self.write_base(part);
+        if !self.is_abandoned() && self.peek(|table| table.is_corrupt()) {
+            self.abandon();
+        }
         let asleep = world::instant();
         let left = match self.due(&self.state.lock()).saturating_sub(self.clock.now()) {
             // It should have happened: the engine is away.
