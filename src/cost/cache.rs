@@ -40,6 +40,11 @@ pub(super) fn usual_file(key: &Key) -> Option<PathBuf> {
 pub(super) fn load(file: &Path, key: &Key, max_age: Duration) -> Option<(Rates, SystemTime)> {
     let mut text = String::new();
     File::open(file).ok()?.take(LONGEST).read_to_string(&mut text).ok()?;
+    read(&text, key, max_age)
+}
+
+/// What a text says that was kept.
+fn read(text: &str, key: &Key, max_age: Duration) -> Option<(Rates, SystemTime)> {
     let mut lines = text.lines();
     let mut number = |name: &str| lines.next()?.strip_prefix(name)?.trim().parse::<u64>().ok();
     let (version, kept_for, at) = (number(FIRST_WORDS)?, number("key")?, number("at")?);
@@ -70,15 +75,7 @@ fn parse(expected: &str, line: &str) -> Option<Rate> {
 
 /// Keeps rates. Who reads at the same time sees the old file or the new one, and who writes at the same time does no harm.
 pub(super) fn store(file: &Path, key: &Key, rates: &Rates, at: SystemTime) -> io::Result<()> {
-    let at = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    let mut text = format!("{FIRST_WORDS} {VERSION}\nkey {}\nat {at}\n", key.0);
-    for (name, rate) in rates.named() {
-        let Rate { per_second, usual, spread_permille, source } = rate;
-        text.push_str(&format!(
-            "{name} {per_second} {usual} {spread_permille} {}\n",
-            source.name()
-        ));
-    }
+    let text = written(key, rates, at);
     let directory = file.parent().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
     fs::create_dir_all(directory)?;
     let (mut to, temporary) = new_beside(file)?;
@@ -88,6 +85,29 @@ pub(super) fn store(file: &Path, key: &Key, rates: &Rates, at: SystemTime) -> io
         let _ = fs::remove_file(&temporary);
     }
     written
+}
+
+/// As [`read`] reads it.
+fn written(key: &Key, rates: &Rates, at: SystemTime) -> String {
+    let at = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    let mut text = format!("{FIRST_WORDS} {VERSION}\nkey {}\nat {at}\n", key.0);
+    for (name, rate) in rates.named() {
+        let Rate { per_second, usual, spread_permille, source } = rate;
+        text.push_str(&format!(
+            "{name} {per_second} {usual} {spread_permille} {}\n",
+            source.name()
+        ));
+    }
+    text
+}
+
+/// For the fuzzer: what a text says that was kept can be written again, and then says the same.
+#[cfg(fuzzing)]
+pub(super) fn check(text: &str) {
+    let key = Key(7);
+    if let Some((rates, at)) = read(text, &key, Duration::MAX) {
+        assert_eq!(read(&written(&key, &rates, at), &key, Duration::MAX), Some((rates, at)));
+    }
 }
 
 /// A file beside this one, of a name that there was not. One with the number of this process may have been killed before it was done, or be at it elsewhere.

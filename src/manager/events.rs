@@ -2,17 +2,15 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Wake, Waker};
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
-
 use super::LeaseManager;
+use super::signal::Signal;
 #[cfg(target_os = "linux")]
 use crate::home::signal_fd::SignalFd;
 use crate::home::wake::Listener;
-use crate::home::world::{self, Thread};
+use crate::home::world;
 use crate::home::{Home, look, run};
 use crate::table::{Error, Event};
 
@@ -253,50 +251,5 @@ impl Drop for EventReader {
         if let Some((_, listener)) = &self.fd {
             self.home.unlisten(*listener);
         }
-    }
-}
-
-/// Something happened. Stays raised until somebody has waited for it; one thread at a time does.
-///
-/// Whoever waits sleeps by itself and not on a condition variable: parking_lot notes sleepers in a list for the whole process, which a
-/// forked child would inherit without the threads.
-#[derive(Debug, Default)]
-pub(super) struct Signal {
-    raised: AtomicBool,
-    waits: Mutex<Option<Thread>>,
-}
-
-impl Signal {
-    /// Lowers the signal once it is raised; false if the time came first.
-    pub fn wait(&self, until: Option<Instant>) -> bool {
-        // Whoever raises the signal after this sees who waits; what was raised before is seen below.
-        *self.waits.lock() = Some(world::current());
-        loop {
-            if self.raised.swap(false, Ordering::AcqRel) {
-                return true;
-            }
-            match until.map(|until| until.saturating_duration_since(world::instant())) {
-                Some(Duration::ZERO) => return false,
-                Some(left) => world::park_timeout(left),
-                None => world::park(),
-            }
-        }
-    }
-
-    pub fn raise(&self) {
-        self.raised.store(true, Ordering::Release);
-        if let Some(thread) = &*self.waits.lock() {
-            thread.unpark();
-        }
-    }
-}
-
-impl Wake for Signal {
-    fn wake(self: Arc<Self>) {
-        self.raise();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.raise();
     }
 }

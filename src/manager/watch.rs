@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::events::Signal;
+use super::signal::Signal;
 use super::{EventReader, LeaseManager};
 use crate::home::world::{self, JoinHandle};
 use crate::home::{Home, look};
