@@ -3,8 +3,11 @@
 mod arrays;
 pub(crate) mod atomic;
 pub(crate) mod clock;
-#[cfg(feature = "cluster")]
+// Without its engine for the fuzzer, which is built faster then.
+#[cfg(any(feature = "cluster", fuzzing))]
 pub(crate) mod cluster;
+#[cfg(fuzzing)]
+pub use cluster::fuzzed;
 mod core;
 #[cfg(target_os = "linux")]
 pub(crate) mod host;

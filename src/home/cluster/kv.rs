@@ -38,6 +38,13 @@ pub(crate) struct Range {
     pub to: String,
 }
 
+impl Range {
+    /// One key.
+    pub fn only(key: String) -> Range {
+        Range { to: format!("{key}\0"), from: key }
+    }
+}
+
 /// If every key still has this revision, all of this is done; if not, nothing is, and these are read instead.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Txn {

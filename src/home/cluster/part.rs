@@ -1,59 +1,25 @@
 //! What one process has of a table that many machines share: its connection, its session, and the number under which the table knows it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use super::etcd::Config;
+use super::hearing::Hearing;
 use super::keys::Keys;
-use super::kv::{
-    Answer, Engine, Kv, Op, Range, Revision, Session, SessionNews, Trouble, Txn, Watch, WatchNews,
-};
+use super::kv::{Answer, Engine, Kv, Op, Range, Revision, Session, Trouble, Txn};
 use super::on_etcd::OnEtcd;
 use super::replica::{Replica, Written};
 use super::shape::Shape;
 use super::store::{Delta, Store};
 use crate::home::clock::Clock;
 use crate::home::settled::{InTheAir, Undoable};
-use crate::home::world::{self, Condvar, Thread};
-use crate::table::{LeaseId, Limits, Time};
+use crate::home::world::{self, Condvar};
+use crate::table::{LeaseId, Limits};
 
 /// So many processes can share a table.
 const OWNERS: u16 = 1024;
-
-/// What the engine's thread has heard and the keeper has not looked at yet.
-#[derive(Debug, Default)]
-struct Heard {
-    changed: AtomicBool,
-    gone: Mutex<Vec<u16>>,
-    /// Some may have gone of whom nothing was heard.
-    missed: AtomicBool,
-    lost: AtomicBool,
-    /// Since when the engine does not answer, by [`Clock::Real`]; 0 if it does.
-    silent_since: AtomicU64,
-    keeper: Mutex<Option<Thread>>,
-}
-
-/// What this process listens to.
-#[derive(Debug, Default)]
-struct Watches {
-    /// Who comes and goes, and what all have to hear.
-    everybody: Option<Box<dyn Watch>>,
-    /// What is done to its own leases and claims.
-    own: Option<Box<dyn Watch>>,
-    /// Every change, for those who want to know all.
-    all: Option<Box<dyn Watch>>,
-}
-
-impl Heard {
-    fn tell_keeper(&self) {
-        if let Some(keeper) = &*self.keeper.lock() {
-            keeper.unpark();
-        }
-    }
-}
 
 #[derive(Debug)]
 pub(crate) struct Part {
@@ -68,8 +34,7 @@ pub(crate) struct Part {
     former: Mutex<Vec<u16>>,
     /// What it held when it was cut off.
     cut_off: Mutex<Vec<LeaseId>>,
-    watches: Mutex<Watches>,
-    heard: Arc<Heard>,
+    pub hearing: Hearing,
     /// No other process has the same.
     author: u64,
     changes: AtomicU64,
@@ -90,7 +55,7 @@ impl Part {
         let txn = Txn {
             unchanged: vec![(shape.clone(), 0)],
             then: vec![Op::Put { key: shape.clone(), value, session: None }],
-            otherwise: vec![Range { to: format!("{shape}\0"), from: shape }],
+            otherwise: vec![Range::only(shape)],
         };
         let agreed = match engine.txn(&txn)? {
             Answer::Done(_) => wanted,
@@ -113,8 +78,7 @@ impl Part {
             session: Mutex::default(),
             former: Mutex::default(),
             cut_off: Mutex::default(),
-            watches: Mutex::default(),
-            heard: Arc::default(),
+            hearing: Hearing::default(),
             author: world::below(u64::MAX),
             changes: AtomicU64::new(0),
             landed: Condvar::new(),
@@ -154,14 +118,13 @@ impl Part {
 
     /// Do the others surely still take this process for alive? Once that was not sure, what it had is over, whatever becomes of the session.
     pub fn is_sure(&self) -> bool {
-        if self.heard.lost.load(Ordering::Acquire) {
+        if self.hearing.is_lost() {
             return false;
         }
         if !self.sure_for().is_zero() {
             return true;
         }
-        self.heard.lost.store(true, Ordering::Release);
-        self.heard.tell_keeper();
+        self.hearing.set_lost();
         false
     }
 
@@ -203,20 +166,9 @@ impl Part {
 
     /// Begins a session, and takes the lowest number that no living process has.
     pub fn settle_in(&self) -> Result<(), Trouble> {
-        let heard = self.heard.clone();
-        let tell = move |news| match news {
-            SessionNews::Jeopardy { since } => {
-                heard.silent_since.store(since.max(1), Ordering::Release);
-            }
-            SessionNews::Safe => heard.silent_since.store(0, Ordering::Release),
-            SessionNews::Lost => {
-                heard.lost.store(true, Ordering::Release);
-                heard.tell_keeper();
-            }
-        };
-        let session = self.engine.session(self.config.session_ttl, Box::new(tell))?;
-        // Whatever the one before had to say of the engine is over.
-        self.heard.silent_since.store(0, Ordering::Release);
+        let ttl = self.config.session_ttl;
+        let session = self.engine.session(ttl, self.hearing.of_session())?;
+        self.hearing.is_answered();
         let taken = self.present()?;
         for owner in (1..=OWNERS).filter(|owner| !taken.contains(owner)) {
             let key = self.keys.owner(owner);
@@ -273,7 +225,7 @@ impl Part {
 
     /// Did this process hold it when it was cut off, and was not heard of since?
     pub fn was_cut_off(&self, lease: LeaseId) -> bool {
-        self.heard.lost.load(Ordering::Acquire) && self.cut_off.lock().contains(&lease)
+        self.hearing.is_lost() && self.cut_off.lock().contains(&lease)
     }
 
     /// For how long the others surely take this process for alive.
@@ -285,90 +237,17 @@ impl Part {
     /// What this process had is over, also for the others: it may have something again.
     pub fn set_found(&self) {
         self.cut_off.lock().clear();
-        self.heard.lost.store(false, Ordering::Release);
-    }
-
-    /// Whom to tell of whatever happens.
-    pub fn set_keeper(&self, keeper: Thread) {
-        *self.heard.keeper.lock() = Some(keeper);
+        self.hearing.set_found();
     }
 
     /// From now on it is heard who goes, and what others do to what is this process's.
     pub fn listen(&self) -> Result<(), Trouble> {
-        let Range { from, to } = self.keys.owners();
-        let everybody = self.watch(from, to)?;
-        let bell = self.keys.bell(self.owner());
-        let own = self.watch(bell.clone(), format!("{bell}\0"))?;
-        let mut watches = self.watches.lock();
-        (watches.everybody, watches.own) = (Some(everybody), Some(own));
-        drop(watches);
-        // What happened before that.
-        self.heard.changed.store(true, Ordering::Release);
-        Ok(())
+        self.hearing.listen(&*self.engine, &self.keys, self.owner())
     }
 
     /// From now on every change is heard, or no longer.
     pub fn listen_to_all(&self, all: bool) {
-        if self.watches.lock().all.is_some() == all {
-            return;
-        }
-        let head = self.keys.head();
-        // If that fails, it is tried again.
-        let watch = if all { self.watch(head.clone(), format!("{head}\0")).ok() } else { None };
-        self.heard.changed.fetch_or(watch.is_some(), Ordering::AcqRel);
-        self.watches.lock().all = watch;
-    }
-
-    fn watch(&self, from: String, to: String) -> Result<Box<dyn Watch>, Trouble> {
-        let (heard, keys) = (self.heard.clone(), self.keys.clone());
-        let tell = move |news| {
-            let mut called = true;
-            if news == WatchNews::Missed {
-                heard.missed.store(true, Ordering::Release);
-            }
-            if let WatchNews::Changed(changes) = &news {
-                let gone = changes.iter().filter(|(_, is_there)| !is_there);
-                heard.gone.lock().extend(gone.filter_map(|(key, _)| keys.owner_of(key)));
-                // That somebody comes concerns nobody.
-                called = changes.iter().any(|(key, is)| !is || keys.owner_of(key).is_none());
-            }
-            if called {
-                heard.changed.store(true, Ordering::Release);
-                heard.tell_keeper();
-            }
-        };
-        // Only what is the table's own may be asked for by all who may use it.
-        self.engine.watch(Range { from, to }, &self.keys.head(), Box::new(tell))
-    }
-
-    /// Since when the engine does not answer.
-    pub fn silent_since(&self) -> Option<Time> {
-        Some(self.heard.silent_since.load(Ordering::Acquire)).filter(|since| *since != 0)
-    }
-
-    /// Has anything happened since this was asked last?
-    pub fn take_changed(&self) -> bool {
-        self.heard.changed.swap(false, Ordering::AcqRel)
-    }
-
-    /// The processes that have gone since this was asked last.
-    pub fn take_gone(&self) -> Vec<u16> {
-        std::mem::take(&mut self.heard.gone.lock())
-    }
-
-    /// Have news been missed since this was asked last?
-    pub fn take_missed(&self) -> bool {
-        self.heard.missed.swap(false, Ordering::AcqRel)
-    }
-
-    /// To be asked about again.
-    pub fn has_missed(&self) {
-        self.heard.missed.store(true, Ordering::Release);
-    }
-
-    /// To be looked at again: what it had could not be given back.
-    pub fn is_still_gone(&self, owner: u16) {
-        self.heard.gone.lock().push(owner);
+        self.hearing.listen_to_all(&*self.engine, &self.keys, all);
     }
 
     /// The key of this process, which must be there still when something of its counts: what comes too late must not bring back what others have
@@ -383,15 +262,11 @@ impl Part {
         (self.keys.owner(owner), 0)
     }
 
-    pub fn wake_keeper(&self) {
-        self.heard.tell_keeper();
-    }
-
     /// Leaves: the others learn of it at once.
     pub fn leave(&self) {
         self.closed.store(true, Ordering::Release);
         self.landed.notify_all();
-        *self.watches.lock() = Watches::default();
+        self.hearing.stop();
         let session = self.session.lock().take();
         if let Some((session, _)) = session {
             // If that fails, the session ends by itself.

@@ -117,7 +117,7 @@ impl<U: Undo> Core<U> {
         let keeper = world::spawn("tern-keeper", keep).map_err(|error| {
             Refused::system("the system does not start the thread that it needs", &error)
         })?;
-        part.set_keeper(keeper.thread().clone());
+        part.hearing.set_keeper(keeper.thread().clone());
         self.state.lock().keeper = Some(keeper);
         Ok(())
     }
@@ -144,7 +144,7 @@ impl<U: Undo> Core<U> {
         let state = self.state.lock();
         let (listens, waits) = (!state.listeners.is_empty(), state.anybody_waits());
         drop(state);
-        let gone = part.take_gone();
+        let gone = part.hearing.take_gone();
         if !gone.is_empty() && !waits {
             // All hear of it: those who wait for nothing do not press.
             world::sleep(half_to_whole(LATE));
@@ -152,15 +152,15 @@ impl<U: Undo> Core<U> {
         for owner in gone.into_iter().filter(|owner| *owner != part.owner()) {
             self.give_back(part, owner);
         }
-        if part.take_missed() {
+        if part.hearing.take_missed() {
             let known = self.refresh(part).map_err(|_| UNREACHABLE);
             if known.and_then(|()| self.reap_the_absent(part)).is_err() {
-                part.has_missed();
+                part.hearing.has_missed();
             }
         }
         part.listen_to_all(listens);
         // Those who wait look now and then even if they hear nothing.
-        if part.take_changed() || waits {
+        if part.hearing.take_changed() || waits {
             // If that fails, so does what follows.
             let _ = self.refresh(part);
         }
@@ -168,6 +168,9 @@ impl<U: Undo> Core<U> {
             self.let_time_pass(part);
         }
         self.write_base(part);
+        if !self.is_abandoned() && self.peek(|table| table.is_corrupt()) {
+            self.abandon();
+        }
         let asleep = world::instant();
         let left = match self.due(&self.state.lock()).saturating_sub(self.clock.now()) {
             // It should have happened: the engine is away.
@@ -287,7 +290,7 @@ impl<U: Undo> Core<U> {
         // Whoever has its number by now has given it back before.
         let reused = || part.present().is_ok_and(|present| present.contains(&owner));
         if given.is_err() && !reused() {
-            part.is_still_gone(owner);
+            part.hearing.is_still_gone(owner);
         }
     }
 
@@ -325,7 +328,7 @@ impl<U: Undo> Core<U> {
         // If that fails, the others give it back when the session ends.
         let _ = self.reap_all(part, Conditions::default, part.owner(), Reason::Released);
         part.leave();
-        part.wake_keeper();
+        part.hearing.wake_keeper();
         let keeper = self.state.lock().keeper.take();
         if let Some(keeper) = keeper
             && keeper.thread().id() != world::current().id()

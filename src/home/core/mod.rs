@@ -296,7 +296,7 @@ impl<U: Undo> Core<U> {
         #[cfg(feature = "cluster")]
         if let Some(part) = self.part() {
             drop(guard);
-            return part.wake_keeper();
+            return part.hearing.wake_keeper();
         }
         let mut woken = Woken::default();
         let state = &mut *guard;

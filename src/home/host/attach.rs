@@ -29,13 +29,13 @@ impl Host {
             }
         };
         // From here on nobody takes this process for its predecessor.
-        let generation = file.slots[slot].generation.fetch_add(1, Ordering::AcqRel) + 1;
+        let before = file.slots[slot].generation.fetch_add(1, Ordering::AcqRel);
         Ok(Host {
             place,
             file,
             probe,
             slot,
-            word: lock_word::word_of(slot, generation),
+            word: lock_word::word_of(slot, before.wrapping_add(1)),
             attachment,
             space: std::fs::metadata("/proc/self/ns/pid").map_or(0, |found| found.ino()),
             forks: liveness::forks(),

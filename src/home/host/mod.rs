@@ -1,12 +1,13 @@
 //! The host home: one table for all processes of a machine, in a file that they map. There is nothing to start, and nothing to clean up.
 //!
-//! `docs/homes.md` says what users must know. Here: `place` finds the file, `file` opens it, `layout` says what is in it, `lock` guards the table,
+//! `docs/homes.md` says what users must know. Here: `place` finds the file, `fit` says whether it can be used, `file` opens it, `room` keeps room for it, `layout` says what is in it, `lock` guards the table,
 //! `journal` undoes what a dead process had begun, `liveness` and `life` tell who lives, `attach` lets a process in and out.
 #![allow(unsafe_code)]
 
 mod attach;
 mod bell;
 mod file;
+mod fit;
 mod futex;
 mod info;
 #[cfg(all(test, loom))]
@@ -18,6 +19,7 @@ mod liveness;
 mod lock;
 mod lock_word;
 mod place;
+mod room;
 mod tree;
 
 use std::fs::File;

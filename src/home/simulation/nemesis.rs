@@ -28,14 +28,14 @@ pub(super) struct Woes {
 }
 
 impl Woes {
-    pub const ALL: Woes = Woes {
-        network: true,
-        news: true,
-        leaders: true,
-        pauses: true,
-        deaths: true,
-        cuts: true,
-        clocks: true,
+    pub const NONE: Woes = Woes {
+        network: false,
+        news: false,
+        leaders: false,
+        pauses: false,
+        deaths: false,
+        cuts: false,
+        clocks: false,
     };
 
     /// Each of them, with a letter for it.

@@ -26,7 +26,7 @@ impl Plan {
     /// One of many.
     fn of(seed: u64) -> Plan {
         let mut chance = super::chance::Chance::new(seed ^ 0x5eed);
-        let mut woes = Woes::ALL;
+        let mut woes = Woes::NONE;
         // Where everything goes wrong at once, some things never get so far.
         for (_, woe) in woes.each() {
             *woe = chance.below(3) != 0;
@@ -80,7 +80,7 @@ impl FromStr for Plan {
         let (seed, machines, players, moves, resources) =
             (number()?, number()?, number()?, number()?, number()?);
         let letters = words.next().unwrap_or("");
-        let mut woes = Woes::ALL;
+        let mut woes = Woes::NONE;
         woes.each().into_iter().for_each(|(letter, woe)| *woe = letters.contains(letter));
         Ok(Plan { seed, machines, players, moves, resources, woes })
     }
@@ -251,7 +251,7 @@ fn a_run_can_be_had_again() {
 #[test]
 fn a_wrong_engine_is_found_out() {
     // Ends sessions long before their holders take them for over.
-    let hasty: Engine = |_, _| Server::new(1_300_000);
+    let hasty: Engine = |_, _| Server::new(2_000_000);
     // Now and then does what it should not, as something had changed.
     let careless: Engine = |sim, woes| {
         let server = sound_engine(sim, woes);
@@ -272,7 +272,9 @@ fn a_wrong_engine_is_found_out() {
         ),
     ] {
         let found = (1..400).find_map(|seed| {
-            let plan = Plan { woes: Woes { deaths: false, ..Woes::ALL }, ..Plan::of(seed) };
+            // A crowd, where nothing stays unnoticed for long.
+            let woes = Woes { cuts: true, ..Woes::NONE };
+            let plan = Plan { seed, machines: 3, players: 3, moves: 15, resources: 1, woes };
             let why = run(plan, SHARED, false, engine).verdict.err()?;
             complaints.iter().any(|complaint| why.contains(complaint)).then_some((plan, why))
         });
