@@ -1,6 +1,6 @@
 # Thin: what is more than one command is in scripts/.
 
-.PHONY: help test setup cluster bench budget fuzz torture header examples doc clean
+.PHONY: help test setup cluster bench budget fuzz torture soak simulate header examples doc clean
 
 help:
 	@echo 'make test      every check there is; ends with "N passed, N failed"'
@@ -8,8 +8,10 @@ help:
 	@echo 'make cluster   checks the cluster home, with an etcd that is built for it'
 	@echo 'make bench     measures beside the peers; writes target/bench.json'
 	@echo 'make budget    counts instructions per call and compares with the record'
-	@echo 'make fuzz      random calls from C, for ten minutes (SECONDS_TO_FUZZ=n for another time)'
+	@echo 'make fuzz      random calls from C, files, values of etcd and texts, for ten minutes in all (SECONDS_TO_FUZZ=n for another time)'
 	@echo 'make torture   kills processes at every instruction of every change of a shared table, and in a long storm'
+	@echo 'make soak      every language on every home at once, for ten minutes (MINUTES=n): is memory flat?'
+	@echo 'make simulate  simulated machines with everything that can go wrong, for a minute (SECONDS_TO_SIMULATE=n, TERN_SEED=n)'
 	@echo 'make header    makes include/ternlease.h from the code'
 	@echo 'make examples  runs every example'
 	@echo 'make doc       builds the documentation'
@@ -37,7 +39,13 @@ fuzz:
 	@scripts/fuzz $(or $(SECONDS_TO_FUZZ),600)
 
 torture:
-	TERN_TORTURE=full cargo test --release --test host_kill --test host_storm --test host_hostile -- --nocapture --test-threads 1
+	TERN_TORTURE=full cargo test --release --test host_kill --test host_births --test host_storm --test host_hostile -- --nocapture --test-threads 1
+
+soak:
+	@scripts/soak $(or $(MINUTES),10)
+
+simulate:
+	TERN_SECONDS=$(or $(SECONDS_TO_SIMULATE),60) cargo test --release --features cluster --lib simulation -- --nocapture --test-threads 1
 
 header:
 	TERN_UPDATE=1 cargo test --quiet -p ternlease-c --test header

@@ -1,4 +1,4 @@
-# Installs headers, both libraries, the package for find_package and two files for pkg-config. All of it may be moved afterwards.
+# Installs headers, both libraries, licences, the list of what is linked, the package for find_package and two files for pkg-config. All of it may be moved afterwards.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -6,7 +6,15 @@ set(tern_package_dir "${CMAKE_CURRENT_BINARY_DIR}/package")
 set(tern_cmake_dir "${CMAKE_INSTALL_LIBDIR}/cmake/ternlease")
 
 install(DIRECTORY include/ DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
-install(FILES LICENSE-APACHE LICENSE-MIT DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES LICENSE-APACHE LICENSE-MIT sbom/THIRD-PARTY.txt DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+# What is linked is known of what was built here, with the usual features.
+if(NOT TERN_PREBUILT_DIR AND NOT TERN_FEATURES)
+  set(tern_sbom libternlease-without-cluster.cdx.json)
+  if(TERN_CLUSTER)
+    set(tern_sbom libternlease.cdx.json)
+  endif()
+  install(FILES "sbom/${tern_sbom}" DESTINATION "${CMAKE_INSTALL_DATADIR}/ternlease" RENAME sbom.cdx.json)
+endif()
 install(PROGRAMS "${tern_so_path}" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 install(FILES ${tern_link_paths} "${TERN_LIB_DIR}/libternlease.a" DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 

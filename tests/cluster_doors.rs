@@ -5,17 +5,19 @@
 mod certificates;
 #[path = "common/etcd.rs"]
 mod etcd;
+#[path = "common/gateway.rs"]
+mod gateway;
 #[path = "common/host.rs"]
 mod host;
 #[path = "common/wires.rs"]
 mod wires;
 
-use std::io::{Read, Write};
-use std::net::{SocketAddrV4, TcpStream};
+use std::net::SocketAddrV4;
 use std::time::Duration;
 
 use certificates::Authority;
 use etcd::{Certificates, Etcd, until};
+use gateway::{base64, call};
 use host::Process;
 use ternlease::{Error, LeaseManager, LeaseState, OpenError};
 use wires::Wire;
@@ -34,43 +36,17 @@ fn role() {
     }
 }
 
-/// One of etcd's calls, as JSON.
-fn call(server: SocketAddrV4, path: &str, body: &str) {
-    let mut stream = TcpStream::connect(server).unwrap();
-    let length = body.len();
-    let head = format!("POST /v3/auth/{path} HTTP/1.1\r\nHost: etcd\r\nConnection: close\r\n");
-    write!(stream, "{head}Content-Length: {length}\r\n\r\n{body}").unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "{path}: {answer}");
-}
-
-/// As JSON has bytes.
-fn base64(bytes: &str) -> String {
-    const SIGNS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let group = |three: &[u8]| {
-        let bits = three.iter().fold(0, |bits, byte| bits << 8 | u32::from(*byte));
-        let bits = bits << (8 * (3 - three.len()));
-        let sign = |place: usize| match place <= three.len() {
-            true => SIGNS[(bits >> (18 - 6 * place) & 63) as usize] as char,
-            false => '=',
-        };
-        [sign(0), sign(1), sign(2), sign(3)]
-    };
-    bytes.as_bytes().chunks(3).flat_map(group).collect()
-}
-
 /// Lets nobody in but `root`, and `worker` to the tables whose names begin with `own`.
 fn lock_up(server: SocketAddrV4) {
     for (user, role) in [("root", "root"), ("worker", "work")] {
-        call(server, "user/add", &format!(r#"{{"name":"{user}","password":"{SECRET}"}}"#));
-        call(server, "role/add", &format!(r#"{{"name":"{role}"}}"#));
-        call(server, "user/grant", &format!(r#"{{"user":"{user}","role":"{role}"}}"#));
+        call(server, "auth/user/add", &format!(r#"{{"name":"{user}","password":"{SECRET}"}}"#));
+        call(server, "auth/role/add", &format!(r#"{{"name":"{role}"}}"#));
+        call(server, "auth/user/grant", &format!(r#"{{"user":"{user}","role":"{role}"}}"#));
     }
     let (key, end) = (base64("/ternlease/own"), base64("/ternlease/owo"));
     let allowed = format!(r#"{{"permType":"READWRITE","key":"{key}","range_end":"{end}"}}"#);
-    call(server, "role/grant", &format!(r#"{{"name":"work","perm":{allowed}}}"#));
-    call(server, "enable", "{}");
+    call(server, "auth/role/grant", &format!(r#"{{"name":"work","perm":{allowed}}}"#));
+    call(server, "auth/enable", "{}");
 }
 
 /// Nothing that is said has a secret in it, however it is written.

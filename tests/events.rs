@@ -68,8 +68,9 @@ fn waiting_ends_with_an_event_or_with_the_time() {
     let mut reader = manager.events(0);
     assert_eq!(reader.wait(Some(Duration::ZERO)), Ok(false));
     std::thread::scope(|scope| {
-        scope.spawn(|| manager.acquire("a", "x", Duration::from_secs(60)).unwrap());
+        let other = scope.spawn(|| manager.acquire("a", "x", Duration::from_secs(60)).unwrap());
         assert_eq!(reader.wait(None), Ok(true));
+        other.join().unwrap();
     });
     assert_eq!(kinds(&mut reader), ["granted"]);
 }

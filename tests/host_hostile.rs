@@ -7,6 +7,7 @@ mod host;
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use host::{Place, Process, Random, say};
@@ -136,6 +137,46 @@ fn a_name_that_is_damaged_behind_its_end_is_not_made_a_second_time() {
     let second = manager.acquire("gpu0", "bob", Duration::from_secs(3600));
     assert_eq!(second, Err(Error::Corrupt));
     assert_eq!(manager.state(held), Some(LeaseState::Held));
+}
+
+/// Counters that are as large as can be: one more is no panic, in whatever build. Also not in a thread of the library, which would catch it.
+#[test]
+fn a_number_at_its_end_crashes_nobody() {
+    static PANICS: AtomicU32 = AtomicU32::new(0);
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        PANICS.fetch_add(1, Ordering::Relaxed);
+        usual(panic);
+    }));
+    let place = Place::new();
+    let open = || LeaseManager::open_with(&place.url(), Options::real().limits(LIMITS));
+    drop(open().unwrap());
+    let empty = std::fs::read(&place.0).unwrap();
+    let file = OpenOptions::new().read(true).write(true).open(&place.0).unwrap();
+    // One that is used, or two beside it.
+    for (width, line) in [(4, 4), (8, 64)] {
+        let mut at = 0;
+        loop {
+            file.write_all_at(&empty, 0).unwrap();
+            let manager = open().unwrap();
+            let held = manager.acquire("gpu0", "ann", Duration::from_secs(3600)).unwrap();
+            let ticket = manager.claim("bob").of(&["gpu0"]).enqueue().unwrap();
+            let bytes = std::fs::read(&place.0).unwrap();
+            let is_used = |at: &usize| bytes[at / line * line..][..line].iter().any(|&it| it != 0);
+            let Some(next) = (at..bytes.len()).step_by(width).find(is_used) else { break };
+            at = next;
+            file.write_all_at(&[0xff; 8][..width], at as u64).unwrap();
+            let late = open();
+            let _ = manager.wait_for_ticket(ticket.id().unwrap(), Some(Duration::from_micros(1)));
+            let other = manager.claim("cleo").of(&["gpu1"]).ttl(Duration::from_secs(9)).try_now();
+            let _ = (other.map(|lease| manager.renew(lease)), manager.renew(held));
+            let _ = (manager.events_since(0), manager.host(), manager.release(held));
+            drop((ticket, late, manager));
+            assert_eq!(PANICS.load(Ordering::Relaxed), 0, "{width} bytes from {at} on");
+            at += width;
+        }
+        assert!(at > 0, "there was nothing to change");
+    }
 }
 
 /// Two users of a file that is damaged, in one process, which knows what both believe.

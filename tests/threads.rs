@@ -2,17 +2,25 @@
 
 use std::collections::BTreeMap;
 use std::pin::pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
+use std::thread::ScopedJoinHandle;
 use std::time::Duration;
 
+// Unlike the standard library's, it is built with these tests, so that the thread sanitizer sees what it does.
+use parking_lot::Mutex;
 use ternlease::{
     Error, LeaseId, LeaseManager, LeaseState, Options, Reason, Take, TicketState, What,
 };
 
 fn real() -> LeaseManager {
     LeaseManager::open("process:").unwrap()
+}
+
+/// Waits for threads one by one: what a scope does in the end, the thread sanitizer does not see.
+fn join(threads: Vec<ScopedJoinHandle<'_, ()>>) {
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
 }
 
 /// Waits for a condition that another thread brings about.
@@ -227,7 +235,7 @@ fn stress() {
     };
 
     std::thread::scope(|scope| {
-        for thread in 0..THREADS {
+        let spawn = |thread| {
             let (manager, all, work, refused) = (&manager, &all, &work, &refused);
             scope.spawn(move || {
                 let holder = format!("t{thread}");
@@ -252,8 +260,9 @@ fn stress() {
                         Err(error) => panic!("{error}"),
                     }
                 }
-            });
-        }
+            })
+        };
+        join((0..THREADS).map(spawn).collect());
     });
     let (granted, refused) = (granted.into_inner(), refused.into_inner());
     assert_eq!(granted + refused, THREADS * ROUNDS);
@@ -269,15 +278,17 @@ fn first_come_first_served() {
     let manager = real();
     let first = manager.claim("holder").of(&["gpu0"]).try_now().unwrap();
     std::thread::scope(|scope| {
-        for i in 0..16 {
-            let manager = &manager;
+        let manager = &manager;
+        let spawn = |i| {
             scope.spawn(move || {
                 let id = manager.claim(&format!("w{i}")).of(&["gpu0"]).wait().unwrap();
                 manager.release(id).unwrap();
-            });
-        }
+            })
+        };
+        let waiters = (0..16).map(spawn).collect();
         until(|| manager.pending_claimers() == 16);
         manager.release(first).unwrap();
+        join(waiters);
     });
     let (events, missed) = manager.events_since(0);
     assert_eq!(missed, 0);
@@ -305,11 +316,11 @@ fn readers_beside_writers() {
     let published = Mutex::new(Vec::<LeaseId>::new());
     let done = AtomicU32::new(0);
     std::thread::scope(|scope| {
-        for _ in 0..2 {
+        let spawn = |_| {
             scope.spawn(|| {
                 let mut last: BTreeMap<LeaseId, Option<LeaseState>> = BTreeMap::new();
                 while done.load(Ordering::Acquire) == 0 {
-                    let ids = published.lock().unwrap().clone();
+                    let ids = published.lock().clone();
                     for id in ids {
                         let now = manager.state(id);
                         let before = last.insert(id, now).unwrap_or(Some(LeaseState::Held));
@@ -323,11 +334,12 @@ fn readers_beside_writers() {
                     }
                     last.retain(|_, state| state.is_some());
                 }
-            });
-        }
+            })
+        };
+        let readers = (0..2).map(spawn).collect();
         for round in 0..20_000 {
             let id = manager.acquire("gpu0", "w", 1 + round % 4).unwrap();
-            let mut ids = published.lock().unwrap();
+            let mut ids = published.lock();
             ids.push(id);
             if ids.len() > 8 {
                 let old = ids.remove(0);
@@ -339,6 +351,7 @@ fn readers_beside_writers() {
             }
         }
         done.store(1, Ordering::Release);
+        join(readers);
     });
 }
 

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import sysconfig
 from pathlib import Path
-from typing import Any, Optional, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 from setuptools import setup
 from setuptools.command.bdist_wheel import bdist_wheel
@@ -47,6 +47,19 @@ def cargo_build(checkout: Path) -> Path:
     subprocess.run(command, cwd=checkout, check=True)
     target = os.environ.get("CARGO_TARGET_DIR") or "target"
     return checkout / target / "release" / "libternlease.so"
+
+
+def find_papers() -> Dict[str, Path]:
+    """What came with the library, by its place in the wheel: the list of what is linked into it, and the licences."""
+    told, prefix = os.environ.get("TERN_LIBRARY"), os.environ.get("TERN_PREFIX")
+    if told or prefix:
+        share = (Path(told).resolve().parent.parent if told else Path(str(prefix))) / "share"
+        listed, licences = share / "ternlease" / "sbom.cdx.json", share / "doc" / "ternlease" / "THIRD-PARTY.txt"
+    else:
+        folder = HERE.parent.parent / "sbom"
+        listed, licences = folder / "libternlease.cdx.json", folder / "THIRD-PARTY.txt"
+    papers = {"sboms/libternlease.cdx.json": listed, "licenses/THIRD-PARTY.txt": licences}
+    return {place: paper for place, paper in papers.items() if paper.exists()}
 
 
 def readelf(option: str, library: Path) -> Optional[str]:
@@ -102,6 +115,13 @@ class PlatformWheel(bdist_wheel):
     def get_tag(self) -> Tuple[Any, Any, Any]:
         built = Path(self.distribution.get_command_obj("build").build_lib) / "ternlease" / LIBRARY_NAME
         return "py3", "none", platform_tag(built if built.exists() else find_library())
+
+    def egg2dist(self, egginfo_path: str, distinfo_path: str) -> None:
+        super().egg2dist(egginfo_path, distinfo_path)
+        for place, paper in find_papers().items():
+            copy = Path(distinfo_path) / place
+            copy.parent.mkdir(exist_ok=True)
+            shutil.copyfile(paper, copy)
 
 
 setup(distclass=WithLibrary, cmdclass={"build_py": BuildWithLibrary, "bdist_wheel": PlatformWheel})

@@ -24,7 +24,7 @@ fn main() -> ExitCode {
     match dispatch(cli) {
         Ok(code) => code,
         Err(failure) => {
-            eprintln!("ternlease: {failure}");
+            text::complain(&failure);
             failure.code()
         }
     }

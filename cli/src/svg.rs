@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::exit::Failure;
+use crate::text::put;
 
 /// A picture in the making. Coordinates are pixels.
 #[derive(Debug)]
@@ -132,10 +133,13 @@ impl Svg {
 /// Writes a picture, or another text, into a file; `-` is standard output.
 pub fn save(path: &Path, text: &str) -> Result<(), Failure> {
     if path == Path::new("-") {
-        print!("{text}");
-        return Ok(());
+        return put(text);
     }
     std::fs::write(path, text).map_err(|error| {
+        // Half of it is of no use. What is not a file, such as a device, stays.
+        if path.symlink_metadata().is_ok_and(|found| found.is_file()) {
+            let _ = std::fs::remove_file(path);
+        }
         Failure::new(format!("{} cannot be written: {error}; name another file", path.display()))
     })
 }

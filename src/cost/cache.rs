@@ -40,6 +40,11 @@ pub(super) fn usual_file(key: &Key) -> Option<PathBuf> {
 pub(super) fn load(file: &Path, key: &Key, max_age: Duration) -> Option<(Rates, SystemTime)> {
     let mut text = String::new();
     File::open(file).ok()?.take(LONGEST).read_to_string(&mut text).ok()?;
+    read(&text, key, max_age)
+}
+
+/// What a text says that was kept.
+fn read(text: &str, key: &Key, max_age: Duration) -> Option<(Rates, SystemTime)> {
     let mut lines = text.lines();
     let mut number = |name: &str| lines.next()?.strip_prefix(name)?.trim().parse::<u64>().ok();
     let (version, kept_for, at) = (number(FIRST_WORDS)?, number("key")?, number("at")?);
@@ -70,6 +75,20 @@ fn parse(expected: &str, line: &str) -> Option<Rate> {
 
 /// Keeps rates. Who reads at the same time sees the old file or the new one, and who writes at the same time does no harm.
 pub(super) fn store(file: &Path, key: &Key, rates: &Rates, at: SystemTime) -> io::Result<()> {
+    let text = written(key, rates, at);
+    let directory = file.parent().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
+    fs::create_dir_all(directory)?;
+    let (mut to, temporary) = new_beside(file)?;
+    let written = to.write_all(text.as_bytes()).and_then(|()| fs::rename(&temporary, file));
+    if written.is_err() {
+        // What was begun is of no use; if it cannot be removed either, the error below says enough.
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// As [`read`] reads it.
+fn written(key: &Key, rates: &Rates, at: SystemTime) -> String {
     let at = at.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let mut text = format!("{FIRST_WORDS} {VERSION}\nkey {}\nat {at}\n", key.0);
     for (name, rate) in rates.named() {
@@ -79,24 +98,35 @@ pub(super) fn store(file: &Path, key: &Key, rates: &Rates, at: SystemTime) -> io
             source.name()
         ));
     }
-    let directory = file.parent().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-    fs::create_dir_all(directory)?;
-    let name = file.file_name().ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-    let mut temporary = name.to_owned();
-    temporary.push(format!(".{}", std::process::id()));
-    let temporary = directory.join(temporary);
-    // Not through a link that somebody else put there, nor into a file of somebody else's.
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&temporary)
-        .and_then(|mut to| to.write_all(text.as_bytes()))
-        .and_then(|()| fs::rename(&temporary, file));
-    if written.is_err() {
-        // What was begun is of no use; if it cannot be removed either, the error below says enough.
-        let _ = fs::remove_file(&temporary);
+    text
+}
+
+/// For the fuzzer: what a text says that was kept can be written again, and then says the same.
+#[cfg(fuzzing)]
+pub(super) fn check(text: &str) {
+    let key = Key(7);
+    if let Some((rates, at)) = read(text, &key, Duration::MAX) {
+        assert_eq!(read(&written(&key, &rates, at), &key, Duration::MAX), Some((rates, at)));
     }
-    written
+}
+
+/// A file beside this one, of a name that there was not. One with the number of this process may have been killed before it was done, or be at it elsewhere.
+fn new_beside(file: &Path) -> io::Result<(File, PathBuf)> {
+    const TRIES: u32 = 1000;
+    let mut name = file.to_owned().into_os_string();
+    name.push(format!(".{}", std::process::id()));
+    for number in 0..TRIES {
+        let mut name = name.clone();
+        if number > 0 {
+            name.push(format!("-{number}"));
+        }
+        // Not through a link that somebody else put there, nor into a file of somebody else's.
+        match OpenOptions::new().write(true).create_new(true).open(&name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            opened => return opened.map(|opened| (opened, name.into())),
+        }
+    }
+    Err(io::Error::from(io::ErrorKind::AlreadyExists))
 }
 
 #[cfg(test)]
@@ -124,6 +154,19 @@ mod tests {
             1,
             "nothing is left over"
         );
+    }
+
+    /// One with the same number was killed before it was done: in containers numbers are few.
+    #[test]
+    fn what_somebody_left_unfinished_is_in_nobodys_way() {
+        let files = Files::new("cache-leftover");
+        let file = files.root().join("rates");
+        let (key, rates) = (Key::new("x", 1, 1), super::super::probe::estimated(1, 0));
+        let leftover = files.root().join(format!("rates.{}", std::process::id()));
+        fs::write(&leftover, "half").unwrap();
+        store(&file, &key, &rates, SystemTime::now()).unwrap();
+        assert!(load(&file, &key, YEAR).is_some());
+        assert_eq!(fs::read_to_string(leftover).unwrap(), "half", "it may be another's");
     }
 
     #[test]

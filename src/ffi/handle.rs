@@ -8,11 +8,11 @@
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
-use std::ptr;
 use std::sync::Once;
-use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::error::Failure;
+use super::ring::Ring;
 use super::status::tern_status_t::*;
 
 /// What can be behind a handle.
@@ -149,40 +149,20 @@ impl<T: Object> Handle<T> {
     pub unsafe fn close(pointer: *mut T::Opaque) {
         // SAFETY: as required.
         let Ok(tag) = (unsafe { Self::tag(pointer) }) else { return };
-        let was = tag.load(Ordering::Relaxed);
-        if was & !POISONED != open_tag::<T>() {
+        // At one instant: of two threads that close it, against the contract, one ends the object.
+        let close = |was| (was & !POISONED == open_tag::<T>()).then_some(was & !STATE | CLOSED);
+        if tag.fetch_update(Ordering::Relaxed, Ordering::Relaxed, close).is_err() {
             return;
         }
-        tag.store(was & !STATE | CLOSED, Ordering::Relaxed);
         // SAFETY: the tag said that the object is there, and nobody takes it away before the next step.
         unsafe { Self::object_of(pointer) }.finish();
         // SAFETY: as above; now the tag says that it is not there, so nobody takes it again.
         let object = unsafe { (*(*pointer.cast::<Handle<T>>()).object.get()).assume_init_read() };
-        T::closed().keep(pointer.cast());
+        // SAFETY: `open` made it, and this is the one that closes it. Its object is gone, and dropping the handle does not touch it.
+        drop(T::closed().keep(unsafe { Box::from_raw(pointer.cast()) }));
         drop(object);
     }
 }
 
 /// The handles that were closed last.
-pub(super) struct Closed<T> {
-    ring: [AtomicPtr<Handle<T>>; 256],
-    count: AtomicUsize,
-}
-
-impl<T> Closed<T> {
-    pub const fn new() -> Self {
-        let ring = [const { AtomicPtr::new(ptr::null_mut()) }; 256];
-        Closed { ring, count: AtomicUsize::new(0) }
-    }
-
-    /// Keeps the memory of a closed handle, and frees that of the one whose place it takes.
-    fn keep(&self, handle: *mut Handle<T>) {
-        let place = self.count.fetch_add(1, Ordering::Relaxed) % self.ring.len();
-        let oldest = self.ring[place].swap(handle, Ordering::AcqRel);
-        if !oldest.is_null() {
-            // SAFETY: `open` made it, `close` put it here once, and it was just taken out; its object is gone, and dropping
-            // the handle does not touch it.
-            drop(unsafe { Box::from_raw(oldest) });
-        }
-    }
-}
+pub(super) type Closed<T> = Ring<Handle<T>, 256>;

@@ -31,6 +31,7 @@ compile_error!("the C library must be built with panic = \"unwind\"");
 
 mod boundary;
 mod handle;
+mod ring;
 mod sized;
 mod text;
 

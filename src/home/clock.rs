@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::world;
 use crate::table::{Error, FOREVER, Time};
 
 /// A length of time as people give it: a number of ticks for a manager that counts ticks, a duration for any other.
@@ -64,10 +65,10 @@ impl Clock {
     pub fn now(&self) -> Time {
         match self {
             Clock::Ticks(count) => count.load(Ordering::Acquire),
-            Clock::Real => microseconds_since_boot(),
+            Clock::Real => world::since_boot(),
             #[cfg(feature = "cluster")]
             Clock::Shared(ahead) => {
-                microseconds_since_boot().saturating_add_signed(ahead.load(Ordering::Acquire))
+                world::since_boot().saturating_add_signed(ahead.load(Ordering::Acquire))
             }
         }
     }
@@ -76,7 +77,7 @@ impl Clock {
     #[cfg(feature = "cluster")]
     pub fn shared(now: impl Fn() -> Time) -> Clock {
         // Whoever is interrupted between two clocks would stay behind all others: hardly ever twice.
-        let ahead = (0..3).map(|_| now() as i64 - microseconds_since_boot() as i64);
+        let ahead = (0..3).map(|_| now() as i64 - world::since_boot() as i64);
         Clock::Shared(ahead.max().unwrap_or(0).into())
     }
 
@@ -85,7 +86,7 @@ impl Clock {
     #[cfg(feature = "cluster")]
     pub fn at_least(&self, time: Time) -> Time {
         let Clock::Shared(ahead) = self else { return 0 };
-        let needed = time as i64 - microseconds_since_boot() as i64;
+        let needed = time as i64 - world::since_boot() as i64;
         let before = ahead.fetch_max(needed, Ordering::AcqRel);
         Time::try_from(needed - before).unwrap_or(0)
     }
@@ -116,7 +117,7 @@ impl Clock {
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[inline(always)]
 #[allow(unsafe_code)]
-fn microseconds_since_boot() -> Time {
+pub(super) fn microseconds_since_boot() -> Time {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid place for the answer. The call cannot fail for this clock, and would leave zeros.
     unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut time) };
@@ -125,7 +126,7 @@ fn microseconds_since_boot() -> Time {
 
 /// Elsewhere: the monotonic clock, from its first use in this process.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-fn microseconds_since_boot() -> Time {
+pub(super) fn microseconds_since_boot() -> Time {
     use std::sync::OnceLock;
     use std::time::Instant;
     static START: OnceLock<Instant> = OnceLock::new();

@@ -1,18 +1,27 @@
 //! Homes: where a table lives and how its waiters wake. A home stores, locks, tells the time and wakes; it has no rule of its own.
 
 mod arrays;
+pub(crate) mod atomic;
 pub(crate) mod clock;
-#[cfg(feature = "cluster")]
+// Without its engine for the fuzzer, which is built faster then.
+#[cfg(any(feature = "cluster", fuzzing))]
 pub(crate) mod cluster;
+#[cfg(fuzzing)]
+pub use cluster::fuzzed;
 mod core;
 #[cfg(target_os = "linux")]
 pub(crate) mod host;
 pub mod process;
 pub(crate) mod refused;
 #[cfg(target_os = "linux")]
+pub(crate) mod settled;
+#[cfg(target_os = "linux")]
 pub(crate) mod signal_fd;
+#[cfg(all(test, feature = "cluster", unix))]
+pub(crate) mod simulation;
 pub(crate) mod thread;
 pub(crate) mod wake;
+pub(crate) mod world;
 
 use std::sync::{Arc, Weak};
 use std::task::Waker;

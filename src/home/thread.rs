@@ -26,9 +26,9 @@ pub(crate) fn spawn_scoped<'scope, T: Send + 'scope>(
     without_signals(|| builder(name).spawn_scoped(scope, work))
 }
 
-/// A new thread begins with the signal mask of the one that starts it.
+/// Does something while no signal of the program is delivered to this thread. A new thread begins with the signal mask of the one that starts it.
 #[cfg(unix)]
-fn without_signals<T>(start: impl FnOnce() -> T) -> T {
+pub(crate) fn without_signals<T>(start: impl FnOnce() -> T) -> T {
     use std::mem::MaybeUninit;
     let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
     // SAFETY: both are places for a signal set; the first is filled before it is used, and the second is only used if it was filled.
@@ -57,7 +57,7 @@ fn without_signals<T>(start: impl FnOnce() -> T) -> T {
 }
 
 #[cfg(not(unix))]
-fn without_signals<T>(start: impl FnOnce() -> T) -> T {
+pub(crate) fn without_signals<T>(start: impl FnOnce() -> T) -> T {
     start()
 }
 

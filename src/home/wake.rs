@@ -6,10 +6,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
-use std::thread::Thread;
 
 #[cfg(target_os = "linux")]
 use super::signal_fd::SignalFd;
+use super::world::{self, Thread};
 
 /// Unparks the thread that made it.
 struct Unpark(Thread);
@@ -27,10 +27,14 @@ impl Wake for Unpark {
 /// A waker for the current thread, made once per thread.
 pub(crate) fn this_thread() -> Waker {
     fn new() -> Waker {
-        Waker::from(Arc::new(Unpark(std::thread::current())))
+        Waker::from(Arc::new(Unpark(world::current())))
     }
     thread_local! {
         static OWN: Waker = new();
+    }
+    #[cfg(all(test, feature = "cluster", unix))]
+    if world::is_simulated() {
+        return new();
     }
     // A thread that is ending may have lost it already.
     OWN.try_with(Waker::clone).unwrap_or_else(|_| new())

@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use super::{ClaimBuilder, LeaseManager, Ticket};
+use crate::home::world;
 use crate::table::{Claim, Error, FOREVER, LeaseId, Outcome, Time};
 
 impl LeaseManager {
@@ -27,7 +28,7 @@ impl LeaseManager {
     fn latest(&self, wait: Time) -> Option<Instant> {
         let late = Duration::from_micros(wait).saturating_add(Duration::from_secs(1));
         let limited = self.home().is_shared() && wait != FOREVER;
-        if limited { Instant::now().checked_add(late) } else { None }
+        if limited { world::instant().checked_add(late) } else { None }
     }
 
     /// Asks as a claim of the C boundary does, and blocks the thread as long as it says.

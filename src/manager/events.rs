@@ -2,17 +2,15 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::{Wake, Waker};
-use std::thread::Thread;
+use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
-
 use super::LeaseManager;
+use super::signal::Signal;
 #[cfg(target_os = "linux")]
 use crate::home::signal_fd::SignalFd;
 use crate::home::wake::Listener;
+use crate::home::world;
 use crate::home::{Home, look, run};
 use crate::table::{Error, Event};
 
@@ -143,7 +141,7 @@ impl EventReader {
     /// ```
     pub fn wait(&mut self, timeout: Option<Duration>) -> Result<bool, Error> {
         // A time beyond all times is no limit.
-        let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let until = timeout.and_then(|timeout| world::instant().checked_add(timeout));
         loop {
             if self.fetch() {
                 return Ok(true);
@@ -155,7 +153,7 @@ impl EventReader {
                 return Err(Error::Closed);
             }
             if !self.signal.wait(self.home.look_by(until))
-                && until.is_some_and(|until| Instant::now() >= until)
+                && until.is_some_and(|until| world::instant() >= until)
             {
                 return Ok(self.fetch());
             }
@@ -253,50 +251,5 @@ impl Drop for EventReader {
         if let Some((_, listener)) = &self.fd {
             self.home.unlisten(*listener);
         }
-    }
-}
-
-/// Something happened. Stays raised until somebody has waited for it; one thread at a time does.
-///
-/// Whoever waits sleeps by itself and not on a condition variable: parking_lot notes sleepers in a list for the whole process, which a
-/// forked child would inherit without the threads.
-#[derive(Debug, Default)]
-pub(super) struct Signal {
-    raised: AtomicBool,
-    waits: Mutex<Option<Thread>>,
-}
-
-impl Signal {
-    /// Lowers the signal once it is raised; false if the time came first.
-    pub fn wait(&self, until: Option<Instant>) -> bool {
-        // Whoever raises the signal after this sees who waits; what was raised before is seen below.
-        *self.waits.lock() = Some(std::thread::current());
-        loop {
-            if self.raised.swap(false, Ordering::AcqRel) {
-                return true;
-            }
-            match until.map(|until| until.saturating_duration_since(Instant::now())) {
-                Some(Duration::ZERO) => return false,
-                Some(left) => std::thread::park_timeout(left),
-                None => std::thread::park(),
-            }
-        }
-    }
-
-    pub fn raise(&self) {
-        self.raised.store(true, Ordering::Release);
-        if let Some(thread) = &*self.waits.lock() {
-            thread.unpark();
-        }
-    }
-}
-
-impl Wake for Signal {
-    fn wake(self: Arc<Self>) {
-        self.raise();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.raise();
     }
 }

@@ -15,6 +15,7 @@ mod metrics;
 mod nodes;
 mod options;
 mod publish;
+mod signal;
 mod ticket;
 mod watch;
 

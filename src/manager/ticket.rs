@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::{LeaseManager, Shared};
 use crate::home::wake::Role;
-use crate::home::{Home, look, run};
+use crate::home::{Home, look, run, world};
 use crate::table::{Cancelled, Error, LeaseId, Reason, TicketId, TicketState};
 
 /// A claim in line. Wait for it as a thread ([`wait`](Self::wait)), as a task (it is a future), with a file descriptor
@@ -243,7 +243,7 @@ impl LeaseManager {
         timeout: Option<Duration>,
     ) -> Result<TicketState, Error> {
         // A time beyond all times is no limit.
-        let until = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let until = timeout.and_then(|timeout| world::instant().checked_add(timeout));
         let state = self.home().await_ticket(id, Role::Watcher, until)?;
         // Somebody may have withdrawn it at this moment: then the lease is nobody's.
         let told =

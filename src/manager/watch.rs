@@ -3,13 +3,12 @@
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 
 use parking_lot::Mutex;
 
-use super::events::Signal;
+use super::signal::Signal;
 use super::{EventReader, LeaseManager};
-use crate::home::thread;
+use crate::home::world::{self, JoinHandle};
 use crate::home::{Home, look};
 use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Reason, Time, What};
 
@@ -167,7 +166,7 @@ impl LeaseManager {
                 home.abandon();
             }
         };
-        let thread = thread::spawn("ternlease-watch", watch)
+        let thread = world::spawn("ternlease-watch", watch)
             .map_err(|error| Error::System(error.raw_os_error().unwrap_or(0)))?;
         Ok(Running { inbox, thread })
     }
@@ -179,7 +178,7 @@ impl Watches {
         // Not with the lock: a callback may just be asking for it.
         let running = self.inner.lock().take();
         if let Some(running) = running
-            && running.thread.thread().id() != std::thread::current().id()
+            && running.thread.thread().id() != world::current().id()
         {
             // It catches the panics of callbacks; one of its own is not the closer's.
             let _ = running.thread.join();
@@ -191,7 +190,7 @@ impl Watches {
     pub fn await_callback(&self) {
         // Not with the lock: a callback may just be asking for it.
         let running = match &*self.inner.lock() {
-            Some(running) if running.thread.thread().id() != std::thread::current().id() => {
+            Some(running) if running.thread.thread().id() != world::current().id() => {
                 running.inbox.clone()
             }
             _ => return,

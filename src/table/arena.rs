@@ -29,7 +29,7 @@ impl<M: Memory> Table<M> {
             self.set(link(self, free), 0);
             return free;
         }
-        let fresh = arena.fresh.get() + 1;
+        let fresh = arena.fresh.get().saturating_add(1);
         if fresh as usize >= len {
             self.mark_corrupt();
             return 0;

@@ -210,7 +210,7 @@ impl<M: Memory> Table<M> {
             together: claim.together,
             preempt: claim.preempt,
             effective: self.effective_for_new(grant),
-            age: if credit != 0 { credit } else { self.header().sequence.get() + 1 },
+            age: if credit != 0 { credit } else { self.header().sequence.get().wrapping_add(1) },
             wait: claim.wait,
         }
     }

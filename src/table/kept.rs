@@ -7,7 +7,7 @@
 //! These times are by the owner's own clock. When the table's time is moved on because another machine's clock is ahead, `lag` grows by as much, and no lease ends
 //! early for that.
 
-#[cfg(feature = "cluster")]
+#[cfg(any(feature = "cluster", fuzzing))]
 use super::cell::Cell;
 use super::cell::Cell64;
 use super::event::kind;
@@ -229,7 +229,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// Others have changed the table: there may be leases in it whose time is to be kept here from now on.
-    #[cfg(feature = "cluster")]
+    #[cfg(any(feature = "cluster", fuzzing))]
     pub(crate) fn find_kept(&self) {
         let Some(kept) = self.memory.kept() else { return };
         for index in self.kept_leases() {
@@ -243,7 +243,7 @@ impl<M: Memory> Table<M> {
 }
 
 /// What the home of a copy tells it. None of these is a command: nothing of it is ever undone.
-#[cfg(feature = "cluster")]
+#[cfg(any(feature = "cluster", fuzzing))]
 impl Kept<'_> {
     /// These times are this owner's from now on.
     pub(crate) fn be_of(&self, owner: u16) {

@@ -25,7 +25,7 @@ const YOUNG: u32 = 1 << 31;
 impl<M: Memory> Table<M> {
     #[inline(always)]
     pub(super) fn timer_at(&self, place: u32) -> (Time, u64) {
-        let timer: &Timer = self.timer_record(place + FIRST);
+        let timer: &Timer = self.timer_record(place.saturating_add(FIRST));
         (timer.at.get(), timer.owner.get())
     }
 
@@ -41,7 +41,7 @@ impl<M: Memory> Table<M> {
 
     #[inline(always)]
     fn put_timer(&self, place: u32, (at, owner): (Time, u64)) {
-        let timer = self.timer_record(place + FIRST);
+        let timer = self.timer_record(place.saturating_add(FIRST));
         self.set(&timer.at, at);
         self.set(&timer.owner, owner);
         self.set(self.timer_place(owner), place);
@@ -63,7 +63,7 @@ impl<M: Memory> Table<M> {
             return;
         }
         let header = self.header();
-        let place = (header.nursery.get() + 1) % NURSERY;
+        let place = header.nursery.get().wrapping_add(1) % NURSERY;
         self.set(&header.nursery, place);
         self.grow_up(place);
         let timer = self.timer_record(place);

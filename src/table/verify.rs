@@ -149,6 +149,9 @@ impl<M: Memory> Table<M> {
 
     fn verify_timers(&self) -> Result<(), String> {
         let count = self.header().timers.get();
+        if count as usize > self.memory.timers().len() {
+            return Err(format!("{count} timers are more than there can be"));
+        }
         for place in 2..=count {
             if self.timer_at((place - 2) / 4 + 1) > self.timer_at(place) {
                 return Err(format!("timer {place} is before its parent"));

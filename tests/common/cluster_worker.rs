@@ -217,11 +217,7 @@ impl Client<'_> {
     /// False if it is known what became of it.
     fn release(&self, resource: &str, lease: LeaseId) -> bool {
         self.recorder.call(self.number, resource, Asked::Release(lease.0), || {
-            let told = match self.manager.release(lease) {
-                // Nobody but this client releases it: an attempt of its own was done, this one or one that failed, and nobody told it.
-                Err(Error::NotHeld(_, Reason::Released)) => Told::Unknown,
-                answer => done(answer),
-            };
+            let told = done(self.manager.release(lease));
             (told, told == Told::Unknown)
         })
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ternlease::{Health, LeaseId, LeaseManager, LeaseState, Reason, Take, TicketState};
 
-use super::{Operation, Others, lasting, open, sleeps};
+use super::{Operation, Others, lasting, make, open, sleeps};
 use crate::trace::mark;
 
 /// Over in a moment.
@@ -123,6 +123,15 @@ fn comes(url: &str) {
     let manager = open(url);
     mark();
     drop(manager);
+}
+
+fn leaves(url: &str) {
+    let manager = make(url);
+    let_keeper_sleep();
+    holds(&manager, "victim", "gpu0");
+    mark();
+    drop(manager);
+    mark();
 }
 
 pub const OPERATIONS: &[Operation] = &[
@@ -269,13 +278,6 @@ pub const OPERATIONS: &[Operation] = &[
         .before(an_estate),
     operation("come to a table", comes).before(one_and_two),
     operation("make a table", comes).others(Others::None),
-    operation("leave a table", |url| {
-        let manager = open(url);
-        let_keeper_sleep();
-        holds(&manager, "victim", "gpu0");
-        mark();
-        drop(manager);
-        mark();
-    })
-    .then(two),
+    operation("leave a table, as the last", leaves).others(Others::None),
+    operation("leave a table", leaves).then(two),
 ];

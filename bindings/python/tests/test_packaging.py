@@ -76,6 +76,16 @@ def test_the_wheel_has_the_library_and_says_where_it_runs(wheel: Path) -> None:
         assert "Root-Is-Purelib: false" in inside.read("ternlease-0.1.0.dist-info/WHEEL").decode()
 
 
+def test_the_wheel_has_the_papers_of_the_library(wheel: Path) -> None:
+    share = Path(LOADED).parent.parent / "share"
+    with zipfile.ZipFile(wheel) as inside:
+        for place, paper in (
+            ("sboms/libternlease.cdx.json", "ternlease/sbom.cdx.json"),
+            ("licenses/THIRD-PARTY.txt", "doc/ternlease/THIRD-PARTY.txt"),
+        ):
+            assert inside.read(f"ternlease-0.1.0.dist-info/{place}") == (share / paper).read_bytes()
+
+
 def test_the_quick_start_runs_from_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
     python = str(tmp_path / "venv" / "bin" / "python")

@@ -1,6 +1,5 @@
 //! `ternlease adopt`: a lease for a process that runs already, so that nobody else gets its devices.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
@@ -12,6 +11,7 @@ use super::run::{signals, words};
 use super::{claim, devices};
 use crate::exit::Failure;
 use crate::place::Place;
+use crate::text::put_line;
 
 const AFTER_HELP: &str = "\
 Without --device the driver is asked which devices the process, or any that it
@@ -62,7 +62,7 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
             format!("lease {}: {} until process {} ends", lease.id(), taken.join(", "), args.pid)
         }
     };
-    writeln!(std::io::stdout(), "{text}")?;
+    put_line(text)?;
     // Told: from here on it is the keeper's to give back.
     lease.into_id();
     Ok(ExitCode::SUCCESS)

@@ -1,6 +1,5 @@
 //! `ternlease claim`: devices for a script. The lease is held by a small process of our own as long as the script lives.
 
-use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use super::run::wish::Wish;
 use super::run::{name, words};
 use crate::exit::Failure;
 use crate::place::Place;
+use crate::text::put;
 use crate::text::units::parse_duration;
 
 const AFTER_HELP: &str = "\
@@ -127,9 +127,7 @@ fn tell(
     } else {
         format!("{}\n", lease.id())
     };
-    let mut out = std::io::stdout();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush())?;
-    Ok(())
+    put(text)
 }
 
 /// For `eval`, in any shell that is like the Bourne shell.

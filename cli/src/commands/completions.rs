@@ -1,6 +1,5 @@
 //! `ternlease completions`: for shells.
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::CommandFactory;
@@ -9,6 +8,7 @@ use clap_complete::Shell;
 use crate::args::Cli;
 use crate::exit::Failure;
 use crate::place::Place;
+use crate::text::put;
 
 /// For which shell.
 #[derive(Debug, clap::Args)]
@@ -32,6 +32,6 @@ pub fn run(_place: &Place, args: &Args) -> Result<ExitCode, Failure> {
     // Not to standard output directly: the generator panics where it cannot write.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "ternlease", &mut script);
-    io::stdout().write_all(&script)?;
+    put(String::from_utf8_lossy(&script))?;
     Ok(ExitCode::SUCCESS)
 }

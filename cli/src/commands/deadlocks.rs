@@ -9,7 +9,7 @@ use crate::exit::Failure;
 use crate::people;
 use crate::place::Place;
 use crate::text::colour::{self, Mood, paint};
-use crate::text::width;
+use crate::text::{put, put_line, width};
 use crate::view::words::{count, in_short, wrap};
 use crate::view::{Lease, View, json, words};
 
@@ -34,16 +34,16 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
         let found: Vec<Value> = found.iter().map(|deadlock| value(&view, deadlock)).collect();
         let broken: Vec<String> = broken.iter().map(|lease| lease.to_string()).collect();
         let answer = json!({ "pool": view.url, "deadlocks": found, "revoked": broken });
-        println!("{}", json::text(&answer));
+        put_line(json::text(&answer))?;
     } else {
-        print!("{}", text(&view, &found, width(), colour::wanted()));
+        put(text(&view, &found, width(), colour::wanted()))?;
         for lease in &broken {
-            println!("{} was revoked (DEADLOCK_VICTIM)", name(&view, *lease));
+            put_line(format_args!("{} was revoked (DEADLOCK_VICTIM)", name(&view, *lease)))?;
         }
         match (args.break_them, found.is_empty()) {
             (_, true) => {}
-            (true, false) => println!("nobody is stuck any more"),
-            (false, false) => println!("`ternlease deadlocks --break` revokes what is proposed"),
+            (true, false) => put_line("nobody is stuck any more")?,
+            (false, false) => put_line("`ternlease deadlocks --break` revokes what is proposed")?,
         }
     }
     Ok(ExitCode::SUCCESS)

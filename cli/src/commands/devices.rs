@@ -11,7 +11,7 @@ use crate::text::colour::{self, Mood};
 use crate::text::line::clean;
 use crate::text::table::{Column, Table};
 use crate::text::units::mebibytes;
-use crate::text::width;
+use crate::text::{put, put_line, width};
 use crate::view::json;
 use crate::view::words::{device_name, wrap};
 
@@ -27,11 +27,11 @@ pub struct Args {
 pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
     let pool = place.open()?;
     if args.json {
-        println!("{}", json::text(&all(&pool)));
+        put_line(json::text(&all(&pool)))?;
     } else if pool.capacity() == 0 {
-        println!("{}", why_none(&pool));
+        put_line(why_none(&pool))?;
     } else {
-        print!("{}", text(&pool, width(), colour::wanted()));
+        put(text(&pool, width(), colour::wanted()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,6 +1,6 @@
 //! `ternlease man`: the manual.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,6 +10,7 @@ use clap_mangen::Man;
 use crate::args::Cli;
 use crate::exit::Failure;
 use crate::place::Place;
+use crate::text::put;
 
 /// What to print.
 #[derive(Debug, clap::Args)]
@@ -32,7 +33,7 @@ pub fn run(_place: &Place, args: &Args) -> Result<ExitCode, Failure> {
         None => {
             let mut page = Vec::new();
             Man::new(Cli::command()).render(&mut page)?;
-            io::stdout().write_all(&page)?;
+            put(String::from_utf8_lossy(&page))?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -7,6 +7,7 @@ use ternlease::{GpuPool, ProcessLife};
 
 use crate::exit::Failure;
 use crate::place::Place;
+use crate::text::put;
 use crate::view::{Device, View};
 
 /// Nothing is to be said: it is all of them, always.
@@ -21,7 +22,7 @@ pub fn run(place: &Place, _args: &Args) -> Result<ExitCode, Failure> {
     about_devices(&mut text, &view);
     about_line_and_processes(&mut text, &view, &pool);
     text.push_str("# EOF\n");
-    print!("{text}");
+    put(text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -10,7 +10,7 @@ use crate::text::colour::Mood;
 use crate::text::line::clean;
 use crate::text::table::{Column, Table};
 use crate::text::units::duration;
-use crate::text::width;
+use crate::text::{put, put_line, width};
 use crate::view::words::{expected, wants};
 use crate::view::{FORECASTS, View, json};
 
@@ -32,11 +32,11 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
     if args.json {
         let line: Vec<Value> =
             view.line.iter().map(|waiting| json::waiting(&view, waiting)).collect();
-        println!("{}", json::text(&json!({ "pool": view.url, "queue": line })));
+        put_line(json::text(&json!({ "pool": view.url, "queue": line })))?;
     } else if view.line.is_empty() {
-        println!("nobody waits");
+        put_line("nobody waits")?;
     } else {
-        print!("{}", table(&view, width() >= ROOMY).render());
+        put(table(&view, width() >= ROOMY).render())?;
     }
     Ok(ExitCode::SUCCESS)
 }

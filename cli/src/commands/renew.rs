@@ -1,6 +1,5 @@
 //! `ternlease renew`: moves the end of a lease.
 
-use std::io::Write;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use ternlease::{FOREVER, LeaseId};
 use super::release::explain;
 use crate::exit::Failure;
 use crate::place::Place;
+use crate::text::put_line;
 use crate::text::units::{duration, parse_duration};
 
 /// What to renew.
@@ -45,6 +45,6 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
         (false, Some(left)) => format!("lease {id}: {} from now", duration(left)),
         (false, None) => format!("lease {id}: without end"),
     };
-    writeln!(std::io::stdout(), "{text}")?;
+    put_line(text)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -11,6 +11,7 @@ use crate::exit::Failure;
 use crate::people;
 use crate::place::Place;
 use crate::text::line::clean;
+use crate::text::put_line;
 use crate::text::units::{duration, parse_duration};
 use crate::view::json;
 
@@ -79,9 +80,9 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
             "reason_code": reason.code(),
             "revoker": info.as_ref().and_then(|info| info.revoker.clone()),
         });
-        println!("{}", json::text(&answer));
+        put_line(json::text(&answer))?;
     } else {
-        println!("{}", words(answer, lease, info.as_ref(), args.reason, ends));
+        put_line(words(answer, lease, info.as_ref(), args.reason, ends))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -7,6 +7,29 @@ pub mod reasons;
 pub mod table;
 pub mod units;
 
+use std::fmt::Display;
+use std::io::{self, Write};
+
+use crate::exit::Failure;
+
+/// Writes all of it to standard output, which may be a file on a disk that is full.
+pub fn put(text: impl Display) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    write!(out, "{text}")
+        .and_then(|()| out.flush())
+        .map_err(|error| Failure::new(format!("the output cannot be written: {error}")))
+}
+
+/// As [`put`], with the end of a line.
+pub fn put_line(text: impl Display) -> Result<(), Failure> {
+    put(format_args!("{text}\n"))
+}
+
+/// Says on standard error what is wrong, if anybody can hear it: the exit code says so in any case.
+pub fn complain(words: &Failure) {
+    let _ = writeln!(io::stderr(), "ternlease: {words}");
+}
+
 /// A reader that has seen enough, such as `head`, ends the command without a word.
 pub fn end_quietly_on_broken_pipes() {
     // SAFETY: sets the default action of a signal before any thread is started.
@@ -15,14 +38,14 @@ pub fn end_quietly_on_broken_pipes() {
 
 /// How wide the output may be: the terminal's width, `COLUMNS`, or as wide as it likes if nobody looks at it on a screen.
 pub fn width() -> usize {
-    use std::io::IsTerminal;
+    use io::IsTerminal;
     if let Some(columns) = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()) {
         return columns;
     }
     let mut size = libc::winsize { ws_row: 0, ws_col: 0, ws_xpixel: 0, ws_ypixel: 0 };
     // SAFETY: asks for the size of a terminal into a place that is large enough.
     let asked = unsafe { libc::ioctl(libc::STDOUT_FILENO, libc::TIOCGWINSZ, &mut size) };
-    match (std::io::stdout().is_terminal(), asked, size.ws_col) {
+    match (io::stdout().is_terminal(), asked, size.ws_col) {
         (true, 0, 1..) => size.ws_col.into(),
         _ => usize::MAX,
     }

@@ -23,6 +23,8 @@ pub(crate) enum Outcome {
     Undone,
     /// It was undone, as the engine did not get it.
     Failed,
+    /// It was undone here, and nobody knows whether the engine has it: to run it again could be to do it twice.
+    InDoubt,
 }
 
 /// Commands that count together or not at all.
@@ -70,7 +72,8 @@ impl Receipt {
             0 => Outcome::Pending,
             1 => Outcome::Done,
             2 => Outcome::Undone,
-            _ => Outcome::Failed,
+            3 => Outcome::Failed,
+            _ => Outcome::InDoubt,
         }
     }
 }

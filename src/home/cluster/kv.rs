@@ -1,7 +1,9 @@
-//! What the cluster home needs of an engine: keys with revisions that change together or not at all. etcd is one (`etcd/`); the model in
-//! `model.rs` is another, which does what it is told to.
+//! What the cluster home needs of an engine: keys with revisions that change together or not at all. etcd is one (`etcd/`); a model in memory that does what it is told to is another (`model.rs`).
 
 use std::fmt;
+use std::time::Duration;
+
+use crate::table::Time;
 
 /// Counts the changes of the whole store; a key's is that of its last change, 0 if there is no such key.
 pub(crate) type Revision = i64;
@@ -34,6 +36,13 @@ pub(crate) enum Op {
 pub(crate) struct Range {
     pub from: String,
     pub to: String,
+}
+
+impl Range {
+    /// One key.
+    pub fn only(key: String) -> Range {
+        Range { to: format!("{key}\0"), from: key }
+    }
 }
 
 /// If every key still has this revision, all of this is done; if not, nothing is, and these are read instead.
@@ -76,9 +85,61 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// An engine.
+/// Keys and what is there.
 pub(crate) trait Kv: Send + Sync {
     fn txn(&self, txn: &Txn) -> Result<Answer, Trouble>;
     /// All of these at one revision, which is told.
     fn read(&self, range: &Range) -> Result<(Vec<Entry>, Revision), Trouble>;
+}
+
+/// What a session has to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum SessionNews {
+    /// Renewals are not answered any more. The session lives on until its deadline, and perhaps longer.
+    Jeopardy { since: Time },
+    /// It was renewed after all.
+    Safe,
+    /// It is over: the engine does not know it any more.
+    Lost,
+}
+
+/// What a watch has to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum WatchNews {
+    /// Everything that changed at one revision: keys, and whether they are there now.
+    Changed(Vec<(String, bool)>),
+    /// What changed may have been missed.
+    Missed,
+}
+
+/// Who listens to news. Called on a thread of the engine's: it must be quick, and cannot wait for the engine.
+pub(crate) type Listener<News> = Box<dyn FnMut(News) + Send>;
+
+/// A session: renewed until this goes. Keys that were written with it vanish some time after.
+pub(crate) trait Session: Send + Sync + fmt::Debug {
+    fn id(&self) -> i64;
+    /// Until when it is surely alive, by [`Clock::Real`](crate::home::clock::Clock::Real); 0 after it was lost.
+    fn deadline(&self) -> Time;
+    /// Ends it at once, and deletes the keys that were written with it.
+    fn revoke(self: Box<Self>) -> Result<(), Trouble>;
+}
+
+/// Listens until it goes. It may have something to say once more while that happens.
+pub(crate) trait Watch: Send + Sync + fmt::Debug {}
+
+/// An engine: keys, sessions with which some of them vanish, and news of changes.
+pub(crate) trait Engine: Kv + fmt::Debug {
+    fn session(
+        &self,
+        ttl: Duration,
+        tell: Listener<SessionNews>,
+    ) -> Result<Box<dyn Session>, Trouble>;
+    /// Every change of these keys from now on. `known` is a key that may be asked for by whoever may ask for these.
+    fn watch(
+        &self,
+        range: Range,
+        known: &str,
+        tell: Listener<WatchNews>,
+    ) -> Result<Box<dyn Watch>, Trouble>;
+    fn close(&self);
 }

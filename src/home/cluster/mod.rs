@@ -4,14 +4,25 @@
 //! counts only if nobody was faster; otherwise it is undone, and run again on what the others made of the table (`group`). The rules are the
 //! table's, as everywhere. `part` is what one process has of it all, `session` how the others know that it lives.
 
+#![cfg_attr(not(feature = "cluster"), allow(dead_code))]
+
 mod diff;
+#[cfg(feature = "cluster")]
 pub(crate) mod etcd;
+#[cfg(fuzzing)]
+pub mod fuzzed;
+#[cfg(feature = "cluster")]
 mod group;
+mod hearing;
 mod keys;
-mod kv;
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
+pub(crate) mod keyspace;
+pub(crate) mod kv;
+#[cfg(any(test, fuzzing))]
 mod model;
+#[cfg(feature = "cluster")]
 mod on_etcd;
+#[cfg(feature = "cluster")]
 mod part;
 mod replica;
 #[cfg(test)]
@@ -25,8 +36,11 @@ mod tests;
 #[cfg(test)]
 mod times;
 
-pub(crate) use group::{Conditions, Flight, Group, Outcome, Receipt};
-pub(crate) use kv::{Answer, Op, Range, Trouble, Txn};
-pub(crate) use part::Part;
-pub(crate) use replica::{Replica, Written};
-pub(crate) use store::{Failure, Made, Store};
+#[cfg(feature = "cluster")]
+pub(crate) use {
+    group::{Conditions, Flight, Group, Outcome, Receipt},
+    kv::{Answer, Op, Range, Trouble, Txn},
+    part::Part,
+    replica::{Replica, Written},
+    store::{Failure, Made, Store},
+};

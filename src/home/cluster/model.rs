@@ -1,10 +1,9 @@
 //! An engine in memory that does what a test tells it to: loses answers, does things late, is away.
 
-use std::collections::BTreeMap;
-
 use parking_lot::Mutex;
 
-use super::kv::{Answer, Entry, Kv, Op, Range, Revision, Trouble, Txn};
+use super::keyspace::Keyspace;
+use super::kv::{Answer, Entry, Kv, Range, Revision, Trouble, Txn};
 
 /// What happens to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,8 +19,7 @@ pub(crate) enum Fate {
 
 #[derive(Default)]
 struct Inner {
-    revision: Revision,
-    entries: BTreeMap<String, (Vec<u8>, Revision)>,
+    keys: Keyspace,
     late: Vec<Txn>,
 }
 
@@ -37,38 +35,7 @@ impl Model {
 
     /// How many keys there are.
     pub fn len(&self) -> usize {
-        self.inner.lock().entries.len()
-    }
-}
-
-impl Inner {
-    fn read(&self, range: &Range) -> Vec<Entry> {
-        let found = self.entries.range(range.from.clone()..range.to.clone());
-        let entry = |(key, (value, modified)): (&String, &(Vec<u8>, Revision))| Entry {
-            key: key.clone(),
-            value: value.clone(),
-            modified: *modified,
-        };
-        found.map(entry).collect()
-    }
-
-    fn run(&mut self, txn: &Txn) -> Answer {
-        let modified = |key: &String| self.entries.get(key).map_or(0, |(_, modified)| *modified);
-        if txn.unchanged.iter().any(|(key, revision)| modified(key) != *revision) {
-            return Answer::Changed(txn.otherwise.iter().map(|range| self.read(range)).collect());
-        }
-        self.revision += 1;
-        for op in &txn.then {
-            match op {
-                Op::Put { key, value, .. } => {
-                    self.entries.insert(key.clone(), (value.clone(), self.revision));
-                }
-                Op::Delete { from, to } => {
-                    self.entries.retain(|key, _| key < from || key >= to);
-                }
-            }
-        }
-        Answer::Done(self.revision)
+        self.inner.lock().keys.len()
     }
 }
 
@@ -78,10 +45,10 @@ impl Kv for Model {
         let mut inner = self.inner.lock();
         let late = std::mem::take(&mut inner.late);
         let told = match fate {
-            Fate::Answered => Ok(inner.run(txn)),
+            Fate::Answered => Ok(inner.keys.run(txn).0),
             Fate::Lost => Err(Trouble::Unreachable("away".to_owned())),
             Fate::Mute => {
-                inner.run(txn);
+                inner.keys.run(txn);
                 Err(Trouble::Unknown("no answer".to_owned()))
             }
             Fate::Late => {
@@ -89,7 +56,7 @@ impl Kv for Model {
                 Err(Trouble::Unknown("no answer".to_owned()))
             }
         };
-        late.iter().for_each(|txn| drop(inner.run(txn)));
+        late.iter().for_each(|txn| drop(inner.keys.run(txn)));
         told
     }
 
@@ -97,7 +64,7 @@ impl Kv for Model {
         match (self.fate.lock())() {
             Fate::Answered => {
                 let inner = self.inner.lock();
-                Ok((inner.read(range), inner.revision))
+                Ok((inner.keys.read(range), inner.keys.revision))
             }
             _ => Err(Trouble::Unreachable("away".to_owned())),
         }

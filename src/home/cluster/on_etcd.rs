@@ -2,14 +2,24 @@
 
 use std::time::Duration;
 
-use super::etcd::{self, Compare, Engine, EngineError, Keys, OpAnswer};
-use super::kv::{Answer, Entry, Kv, Op, Range, Revision, Trouble, Txn};
+use super::etcd::{self, Compare, Config, EngineError, Keys, OpAnswer};
+use super::kv::{
+    Answer, Engine, Entry, Kv, Listener, Op, Range, Revision, Session, SessionNews, Trouble, Txn,
+    Watch, WatchNews,
+};
+use crate::table::Time;
 
 /// A connection, and how long an answer may take.
 #[derive(Debug)]
 pub(crate) struct OnEtcd {
-    pub engine: Engine,
-    pub timeout: Duration,
+    engine: etcd::Engine,
+    timeout: Duration,
+}
+
+impl OnEtcd {
+    pub fn connect(config: &Config) -> Result<OnEtcd, Trouble> {
+        Ok(OnEtcd { engine: etcd::Engine::connect(config)?, timeout: config.timeout })
+    }
 }
 
 impl From<EngineError> for Trouble {
@@ -73,3 +83,60 @@ impl Kv for OnEtcd {
         Ok((entries(found.keys), found.revision))
     }
 }
+
+impl Engine for OnEtcd {
+    fn session(
+        &self,
+        ttl: Duration,
+        mut tell: Listener<SessionNews>,
+    ) -> Result<Box<dyn Session>, Trouble> {
+        let session = self.engine.session(ttl, move |news| match news {
+            etcd::SessionNews::Jeopardy { since, .. } => tell(SessionNews::Jeopardy { since }),
+            etcd::SessionNews::Safe => tell(SessionNews::Safe),
+            etcd::SessionNews::Lost => tell(SessionNews::Lost),
+        })?;
+        Ok(Box::new(session))
+    }
+
+    fn watch(
+        &self,
+        range: Range,
+        known: &str,
+        mut tell: Listener<WatchNews>,
+    ) -> Result<Box<dyn Watch>, Trouble> {
+        // Whatever key it is, the answer tells the revision.
+        let any = Keys::One(known.as_bytes().to_vec());
+        let from = self.engine.range_keys(any, self.timeout)?.revision + 1;
+        let watch = self.engine.watch(keys(&range.from, &range.to), from, move |news| {
+            tell(match news {
+                etcd::WatchNews::Changed { changes, .. } => {
+                    let key = |key: &[u8]| String::from_utf8_lossy(key).into_owned();
+                    let changed = changes.iter().map(|it| (key(&it.key), it.value.is_some()));
+                    WatchNews::Changed(changed.collect())
+                }
+                _ => WatchNews::Missed,
+            });
+        })?;
+        Ok(Box::new(watch))
+    }
+
+    fn close(&self) {
+        self.engine.close();
+    }
+}
+
+impl Session for etcd::Session {
+    fn id(&self) -> i64 {
+        self.id()
+    }
+
+    fn deadline(&self) -> Time {
+        self.deadline()
+    }
+
+    fn revoke(self: Box<Self>) -> Result<(), Trouble> {
+        Ok((*self).revoke()?)
+    }
+}
+
+impl Watch for etcd::Watch {}

@@ -1,96 +1,63 @@
 //! What one process has of a table that many machines share: its connection, its session, and the number under which the table knows it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
-use std::thread::Thread;
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 
-use super::etcd::{Config, Engine, Keys as EtcdKeys, Session, SessionNews, Watch, WatchNews};
+use super::etcd::Config;
+use super::hearing::Hearing;
 use super::keys::Keys;
-use super::kv::{Answer, Kv, Op, Range, Revision, Trouble, Txn};
+use super::kv::{Answer, Engine, Kv, Op, Range, Revision, Session, Trouble, Txn};
 use super::on_etcd::OnEtcd;
 use super::replica::{Replica, Written};
 use super::shape::Shape;
 use super::store::{Delta, Store};
 use crate::home::clock::Clock;
-use crate::table::{LeaseId, Limits, Time};
+use crate::home::settled::{InTheAir, Undoable};
+use crate::home::world::{self, Condvar};
+use crate::table::{LeaseId, Limits};
 
 /// So many processes can share a table.
 const OWNERS: u16 = 1024;
 
-/// What the engine's thread has heard and the keeper has not looked at yet.
-#[derive(Debug, Default)]
-struct Heard {
-    changed: AtomicBool,
-    gone: Mutex<Vec<u16>>,
-    lost: AtomicBool,
-    /// Since when the engine does not answer, by [`Clock::Real`]; 0 if it does.
-    silent_since: AtomicU64,
-    keeper: Mutex<Option<Thread>>,
-}
-
-/// What this process listens to.
-#[derive(Debug, Default)]
-struct Watches {
-    /// Who comes and goes, and what all have to hear.
-    everybody: Option<Watch>,
-    /// What is done to its own leases and claims.
-    own: Option<Watch>,
-    /// Every change, for those who want to know all.
-    all: Option<Watch>,
-}
-
-impl Heard {
-    fn tell_keeper(&self) {
-        if let Some(keeper) = &*self.keeper.lock() {
-            keeper.unpark();
-        }
-    }
-}
-
 #[derive(Debug)]
 pub(crate) struct Part {
-    kv: OnEtcd,
+    engine: Box<dyn Engine>,
     keys: Keys,
     replica: Replica,
     config: Config,
     owner: AtomicU16,
     /// The session, and since when the others know of it.
-    session: Mutex<Option<(Session, Revision)>>,
+    session: Mutex<Option<(Box<dyn Session>, Revision)>>,
     /// Numbers that it had with sessions that were lost.
     former: Mutex<Vec<u16>>,
     /// What it held when it was cut off.
     cut_off: Mutex<Vec<LeaseId>>,
-    watches: Mutex<Watches>,
-    heard: Arc<Heard>,
+    pub hearing: Hearing,
     /// No other process has the same.
     author: u64,
     changes: AtomicU64,
     /// A transaction is over: those who wait for it may look.
     pub landed: Condvar,
-    /// The copy has what may be undone.
-    in_the_air: AtomicBool,
-    /// How often something was undone.
-    undone: AtomicU64,
+    in_the_air: InTheAir,
     closed: AtomicBool,
     process: u32,
 }
 
 impl Part {
     /// Connects, and agrees with the others on how much fits into the table and when its time began: as its first process said.
-    pub fn connect(config: &Config, limits: Limits) -> Result<(OnEtcd, Shape), Trouble> {
-        let kv = OnEtcd { engine: Engine::connect(config)?, timeout: config.timeout };
+    pub fn connect(config: &Config, limits: Limits) -> Result<(Box<dyn Engine>, Shape), Trouble> {
+        let engine = engine_of(config)?;
         let shape = Keys::new(&config.name).shape();
         let wanted = Shape::from_now_on(limits);
         let value = wanted.encode();
         let txn = Txn {
             unchanged: vec![(shape.clone(), 0)],
             then: vec![Op::Put { key: shape.clone(), value, session: None }],
-            otherwise: vec![Range { to: format!("{shape}\0"), from: shape }],
+            otherwise: vec![Range::only(shape)],
         };
-        let agreed = match kv.txn(&txn)? {
+        let agreed = match engine.txn(&txn)? {
             Answer::Done(_) => wanted,
             Answer::Changed(read) => {
                 let found = read.concat().into_iter().next();
@@ -98,12 +65,12 @@ impl Part {
                 found.ok_or_else(|| Trouble::Refused("its shape makes no sense".to_owned()))?
             }
         };
-        Ok((kv, agreed))
+        Ok((engine, agreed))
     }
 
-    pub fn new(kv: OnEtcd, config: Config, replica: Replica) -> Part {
+    pub fn new(engine: Box<dyn Engine>, config: Config, replica: Replica) -> Part {
         Part {
-            kv,
+            engine,
             keys: Keys::new(&config.name),
             replica,
             config,
@@ -111,13 +78,11 @@ impl Part {
             session: Mutex::default(),
             former: Mutex::default(),
             cut_off: Mutex::default(),
-            watches: Mutex::default(),
-            heard: Arc::default(),
-            author: unique(),
+            hearing: Hearing::default(),
+            author: world::below(u64::MAX),
             changes: AtomicU64::new(0),
             landed: Condvar::new(),
-            in_the_air: AtomicBool::new(false),
-            undone: AtomicU64::new(0),
+            in_the_air: InTheAir::default(),
             closed: AtomicBool::new(false),
             process: std::process::id(),
         }
@@ -128,7 +93,7 @@ impl Part {
     }
 
     pub fn kv(&self) -> &dyn Kv {
-        &self.kv
+        &*self.engine
     }
 
     pub fn keys(&self) -> &Keys {
@@ -153,38 +118,34 @@ impl Part {
 
     /// Do the others surely still take this process for alive? Once that was not sure, what it had is over, whatever becomes of the session.
     pub fn is_sure(&self) -> bool {
-        if self.heard.lost.load(Ordering::Acquire) {
+        if self.hearing.is_lost() {
             return false;
         }
         if !self.sure_for().is_zero() {
             return true;
         }
-        self.heard.lost.store(true, Ordering::Release);
-        self.heard.tell_keeper();
+        self.hearing.set_lost();
         false
     }
 
     /// The copy is about to have what may be undone. With the lock of the table.
     pub fn take_off(&self) {
-        self.in_the_air.store(true, Ordering::Release);
+        self.in_the_air.begin();
     }
 
     /// The copy has nothing any more that may be undone. With the lock of the table.
     pub fn land(&self) {
-        self.in_the_air.store(false, Ordering::Release);
+        self.in_the_air.end();
     }
 
     /// Something was undone. With the lock of the table, and before it is said to be over.
     pub fn count_undone(&self) {
-        self.undone.fetch_add(1, Ordering::AcqRel);
+        self.in_the_air.count_undone();
     }
 
     /// What `read` finds without the lock, if nothing of it may be undone, or was while it read.
     pub fn settled<T>(&self, read: impl FnOnce() -> T) -> Option<T> {
-        let before = self.undone.load(Ordering::Acquire);
-        let found = read();
-        let undone = self.undone.load(Ordering::Acquire) != before;
-        (!undone && !self.in_the_air.load(Ordering::Acquire)).then_some(found)
+        self.in_the_air.settled(read).ok()
     }
 
     /// For a change that is to be made.
@@ -199,25 +160,15 @@ impl Part {
 
     /// The numbers of the processes that live.
     pub fn present(&self) -> Result<Vec<u16>, Trouble> {
-        let (found, _) = self.kv.read(&self.keys.owners())?;
+        let (found, _) = self.engine.read(&self.keys.owners())?;
         Ok(found.iter().filter_map(|it| self.keys.owner_of(&it.key)).collect())
     }
 
     /// Begins a session, and takes the lowest number that no living process has.
     pub fn settle_in(&self) -> Result<(), Trouble> {
-        let heard = self.heard.clone();
-        let session = self.kv.engine.session(self.config.session_ttl, move |news| match news {
-            SessionNews::Jeopardy { since, .. } => {
-                heard.silent_since.store(since.max(1), Ordering::Release);
-            }
-            SessionNews::Safe => heard.silent_since.store(0, Ordering::Release),
-            SessionNews::Lost => {
-                heard.lost.store(true, Ordering::Release);
-                heard.tell_keeper();
-            }
-        })?;
-        // Whatever the one before had to say of the engine is over.
-        self.heard.silent_since.store(0, Ordering::Release);
+        let ttl = self.config.session_ttl;
+        let session = self.engine.session(ttl, self.hearing.of_session())?;
+        self.hearing.is_answered();
         let taken = self.present()?;
         for owner in (1..=OWNERS).filter(|owner| !taken.contains(owner)) {
             let key = self.keys.owner(owner);
@@ -227,7 +178,7 @@ impl Part {
                 then: vec![Op::Put { key, value, session: Some(session.id()) }],
                 otherwise: Vec::new(),
             };
-            if let Answer::Done(revision) = self.kv.txn(&txn)? {
+            if let Answer::Done(revision) = self.engine.txn(&txn)? {
                 self.owner.store(owner, Ordering::Release);
                 *self.session.lock() = Some((session, revision));
                 return Ok(());
@@ -274,7 +225,7 @@ impl Part {
 
     /// Did this process hold it when it was cut off, and was not heard of since?
     pub fn was_cut_off(&self, lease: LeaseId) -> bool {
-        self.heard.lost.load(Ordering::Acquire) && self.cut_off.lock().contains(&lease)
+        self.hearing.is_lost() && self.cut_off.lock().contains(&lease)
     }
 
     /// For how long the others surely take this process for alive.
@@ -286,81 +237,17 @@ impl Part {
     /// What this process had is over, also for the others: it may have something again.
     pub fn set_found(&self) {
         self.cut_off.lock().clear();
-        self.heard.lost.store(false, Ordering::Release);
-    }
-
-    /// Whom to tell of whatever happens.
-    pub fn set_keeper(&self, keeper: Thread) {
-        *self.heard.keeper.lock() = Some(keeper);
+        self.hearing.set_found();
     }
 
     /// From now on it is heard who goes, and what others do to what is this process's.
     pub fn listen(&self) -> Result<(), Trouble> {
-        let Range { from, to } = self.keys.owners();
-        let everybody = self.watch(from, to)?;
-        let bell = self.keys.bell(self.owner());
-        let own = self.watch(bell.clone(), format!("{bell}\0"))?;
-        let mut watches = self.watches.lock();
-        (watches.everybody, watches.own) = (Some(everybody), Some(own));
-        drop(watches);
-        // What happened before that.
-        self.heard.changed.store(true, Ordering::Release);
-        Ok(())
+        self.hearing.listen(&*self.engine, &self.keys, self.owner())
     }
 
     /// From now on every change is heard, or no longer.
     pub fn listen_to_all(&self, all: bool) {
-        if self.watches.lock().all.is_some() == all {
-            return;
-        }
-        let head = self.keys.head();
-        // If that fails, it is tried again.
-        let watch = if all { self.watch(head.clone(), format!("{head}\0")).ok() } else { None };
-        self.heard.changed.fetch_or(watch.is_some(), Ordering::AcqRel);
-        self.watches.lock().all = watch;
-    }
-
-    fn watch(&self, from: String, to: String) -> Result<Watch, Trouble> {
-        let (heard, keys) = (self.heard.clone(), self.keys.clone());
-        let watched = EtcdKeys::Between(from.into_bytes(), to.into_bytes());
-        // Whatever key it is, the answer tells the revision; but only one of the table's own may be asked for by all who may use it.
-        let any = EtcdKeys::One(self.keys.head().into_bytes());
-        let from_now = self.kv.engine.range_keys(any, self.config.timeout)?;
-        let watch = self.kv.engine.watch(watched, from_now.revision + 1, move |news| {
-            let owner = |key: &[u8]| std::str::from_utf8(key).ok().and_then(|it| keys.owner_of(it));
-            let mut called = true;
-            if let WatchNews::Changed { changes, .. } = &news {
-                let gone = changes.iter().filter(|change| change.value.is_none());
-                heard.gone.lock().extend(gone.filter_map(|change| owner(&change.key)));
-                // That somebody comes concerns nobody.
-                called = changes.iter().any(|it| it.value.is_none() || owner(&it.key).is_none());
-            }
-            if called {
-                heard.changed.store(true, Ordering::Release);
-                heard.tell_keeper();
-            }
-        })?;
-        Ok(watch)
-    }
-
-    /// Since when the engine does not answer.
-    pub fn silent_since(&self) -> Option<Time> {
-        Some(self.heard.silent_since.load(Ordering::Acquire)).filter(|since| *since != 0)
-    }
-
-    /// Has anything happened since this was asked last?
-    pub fn take_changed(&self) -> bool {
-        self.heard.changed.swap(false, Ordering::AcqRel)
-    }
-
-    /// The processes that have gone since this was asked last.
-    pub fn take_gone(&self) -> Vec<u16> {
-        std::mem::take(&mut self.heard.gone.lock())
-    }
-
-    /// To be looked at again: what it had could not be given back.
-    pub fn is_still_gone(&self, owner: u16) {
-        self.heard.gone.lock().push(owner);
+        self.hearing.listen_to_all(&*self.engine, &self.keys, all);
     }
 
     /// The key of this process, which must be there still when something of its counts: what comes too late must not bring back what others have
@@ -375,30 +262,27 @@ impl Part {
         (self.keys.owner(owner), 0)
     }
 
-    pub fn wake_keeper(&self) {
-        self.heard.tell_keeper();
-    }
-
     /// Leaves: the others learn of it at once.
     pub fn leave(&self) {
         self.closed.store(true, Ordering::Release);
         self.landed.notify_all();
-        *self.watches.lock() = Watches::default();
-        if let Some((session, _)) = self.session.lock().take() {
+        self.hearing.stop();
+        let session = self.session.lock().take();
+        if let Some((session, _)) = session {
             // If that fails, the session ends by itself.
             let _ = session.revoke();
         }
     }
 
     pub fn close(&self) {
-        self.kv.engine.close();
+        self.engine.close();
     }
 }
 
-/// A number that no other process has chosen, as far as can be: from the hasher's own randomness.
-fn unique() -> u64 {
-    use std::hash::{BuildHasher, Hasher, RandomState};
-    let mut hasher = RandomState::new().build_hasher();
-    hasher.write_u32(std::process::id());
-    hasher.finish()
+fn engine_of(config: &Config) -> Result<Box<dyn Engine>, Trouble> {
+    #[cfg(all(test, unix))]
+    if let Some(engine) = crate::home::simulation::engine(config) {
+        return Ok(engine);
+    }
+    Ok(Box::new(OnEtcd::connect(config)?))
 }

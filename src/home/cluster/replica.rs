@@ -41,10 +41,11 @@ pub(crate) struct Written {
 }
 
 impl Replica {
-    /// An empty table's memory; `None` if the system does not give so much.
+    /// An empty table's memory; `None` if the system does not give so much, or if places in it could not be told in 32 bits.
     pub fn try_new(sizes: &Sizes) -> Option<(Replica, Arrays<Replica>)> {
         let shared = Arrays::<Replica>::bytes(sizes);
         let own = array_bytes::<KeptHeader>(1) + array_bytes::<KeptEnd>(sizes.leases);
+        u32::try_from((shared + own) / 4).ok()?;
         // Aligned to 64, as a region must be.
         let words: ZeroedArray<Cell64> = ZeroedArray::try_new((shared + own) / 8)?;
         let first: NonNull<u8> = NonNull::from(&words[0]).cast();

@@ -1,7 +1,6 @@
 //! What the first process says of a table, and all others keep to: how much fits into it, and when its time began.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
+use crate::home::world;
 use crate::table::{Limits, Time};
 
 /// What the processes that share a table have agreed on.
@@ -48,6 +47,5 @@ impl Shape {
 
 /// In microseconds, by this machine's calendar.
 fn since_1970() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    since.as_micros() as u64
+    world::since_1970().as_micros() as u64
 }

@@ -1,6 +1,7 @@
 //! Several processes on one engine that loses, delays and repeats: in the end all copies are the same, and nothing was done twice or half.
 
-use super::kv::Kv;
+use super::keys::Keys;
+use super::kv::{Kv, Op, Txn};
 use super::model::{Fate, Model};
 use super::replica::{Replica, Written};
 use super::store::{Delta, Failure, Made, Store};
@@ -187,4 +188,34 @@ fn a_copy_is_never_replaced_by_an_older_one() {
     change(&mut busy, 1);
     idle.store.catch_up(&kv).unwrap();
     assert!(idle.replica.words().eq(busy.replica.words()));
+}
+
+/// Whoever may write to the keys can write any number there. After the last of all there is none.
+#[test]
+fn a_number_that_no_table_reaches_makes_no_sense() {
+    for (head, base) in [(u64::MAX, u64::MAX), (u64::MAX - 1, u64::MAX - 1), (1, u64::MAX)] {
+        let kv = Model::new(|| Fate::Answered);
+        let mut there = Client::new(1);
+        there.open(&kv);
+        let keys = Keys::new("pool");
+        let put =
+            |key, number: u64| Op::Put { key, value: number.to_le_bytes().to_vec(), session: None };
+        let author = vec![0; 16];
+        let last = Op::Put { key: keys.change(u64::MAX), value: author, session: None };
+        let then = vec![put(keys.head(), head), put(keys.base(), base), last];
+        kv.txn(&Txn { then, ..Txn::default() }).unwrap();
+        assert_eq!(Client::new(2).store.load(&kv), Err(Failure::Corrupt), "{head} {base}");
+        if head != 1 {
+            assert_eq!(there.store.catch_up(&kv), Err(Failure::Corrupt), "{head} {base}");
+        }
+    }
+}
+
+/// Where a change was is told in 32 bits.
+#[test]
+fn a_table_that_is_larger_than_can_be_told_of_is_refused() {
+    let most = Limits::MAX;
+    let limits = Limits { leases: most, tickets: most, resources: most, history: most };
+    assert!(Replica::try_new(&limits.sizes()).is_none());
+    assert!(Replica::try_new(&Limits::default().sizes()).is_some());
 }

@@ -1,15 +1,15 @@
 //! A process that shares a table: how it comes, what its keeper does, how it goes; and what becomes of those that die.
 
 use std::sync::{Arc, mpsc};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use super::{Core, State};
 use crate::home::arrays::Undo;
 use crate::home::clock::Clock;
 use crate::home::host::{Host, HostInfo, Inherited, Journal, Place, owner_of};
 use crate::home::refused::{Cause, Refused};
-use crate::home::thread;
 use crate::home::wake::Woken;
+use crate::home::world;
 use crate::table::{Error, LeaseId, Reason, Settings, Table, Time, first_sequence};
 
 /// How often a keeper looks on its own: while somebody in its process waits, while nobody does, while what is due does not happen, and while a tree
@@ -22,7 +22,7 @@ const TREES: Duration = Duration::from_millis(20);
 impl Core<Journal> {
     /// The home of the table in a file, which is made with these settings if there is none.
     pub fn open_host(place: Place, mut settings: Settings) -> Result<Arc<Self>, Refused> {
-        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since_1970 = world::since_1970();
         settings.first_sequence = first_sequence(settings.limits, since_1970);
         let host = Host::attach(place, settings)?;
         settings.limits = host.limits();
@@ -103,7 +103,7 @@ impl<U: Undo> Core<U> {
             }
             drop(life);
         };
-        let keeper = thread::spawn("tern-keeper", keep)?;
+        let keeper = world::spawn("tern-keeper", keep)?;
         self.state.lock().keeper = Some(keeper);
         begins.recv().unwrap_or_else(|_| Err(std::io::Error::from_raw_os_error(libc::EAGAIN)))
     }
@@ -162,7 +162,7 @@ impl<U: Undo> Core<U> {
         host.ring_own();
         let keeper = self.state.lock().keeper.take();
         if let Some(keeper) = keeper
-            && keeper.thread().id() != std::thread::current().id()
+            && keeper.thread().id() != world::current().id()
         {
             // A panic of its own is not the closer's.
             let _ = keeper.join();

@@ -1,7 +1,5 @@
 //! What a home does otherwise whose table many machines share: what a command changes counts when the engine has it, and not before.
 
-use parking_lot::MutexGuard;
-
 use super::{Core, State};
 use crate::home::arrays::{Arrays, Undo};
 use crate::home::cluster::etcd::half_to_whole;
@@ -9,6 +7,7 @@ use crate::home::cluster::{
     Conditions, Failure, Flight, Made, Outcome, Part, Receipt, Store, Written,
 };
 use crate::home::wake::Woken;
+use crate::home::world::{self, MutexGuard};
 use crate::table::{
     Claim, Error, Memory, Outcome as TableOutcome, Table, TicketId, TicketState, Time,
 };
@@ -84,6 +83,7 @@ impl<U: Undo> Core<U> {
             let receipt = group.add(written, decided, needs);
             match self.settle(part, state, &receipt) {
                 Outcome::Failed => attempts += 1,
+                Outcome::InDoubt => attempts = ATTEMPTS,
                 Outcome::Done => {
                     self.forget_told(&told);
                     return answer;
@@ -161,7 +161,7 @@ impl<U: Undo> Core<U> {
             if part.is_closed() || !part.is_sure() {
                 break;
             }
-            std::thread::sleep(PAUSE);
+            world::sleep(PAUSE);
             made = store.find_out(part.kv(), delta);
         }
         let mut woken = Woken::default();
@@ -192,7 +192,10 @@ impl<U: Undo> Core<U> {
                 part.count_undone();
             }
             Err(failure) => {
-                group.undo().end(Outcome::Failed);
+                group.undo().end(match failure {
+                    Failure::InDoubt(_) => Outcome::InDoubt,
+                    _ => Outcome::Failed,
+                });
                 part.count_undone();
                 group.come_back(store);
                 if failure == Failure::Corrupt {
@@ -323,7 +326,7 @@ fn concerned<U: Undo>(
 fn step_back(times: u32) {
     let [first, most] = STEP_BACK;
     if let Some(more) = times.checked_sub(PATIENT) {
-        std::thread::sleep(half_to_whole((first * (1 << more.min(10))).min(most)));
+        world::sleep(half_to_whole((first * (1 << more.min(10))).min(most)));
     }
 }
 

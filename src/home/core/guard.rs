@@ -3,12 +3,11 @@
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 
-use parking_lot::MutexGuard;
-
 use super::{Core, State};
 use crate::home::arrays::Undo;
 #[cfg(target_os = "linux")]
 use crate::home::host::Host;
+use crate::home::world::MutexGuard;
 
 /// Has the lock; what is done with it counts when this goes.
 pub(super) struct Guard<'a, U: Undo> {

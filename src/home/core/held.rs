@@ -84,7 +84,7 @@ impl<U: Undo> Core<U> {
 
     /// For how long the engine has not answered.
     pub fn silent_for(&self) -> Option<Duration> {
-        let since = self.part()?.silent_since()?;
+        let since = self.part()?.hearing.silent_since()?;
         Some(Duration::from_micros(Clock::Real.now().saturating_sub(since)))
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use super::clustered::{PAUSE, UNREACHABLE};
 use super::{Core, State};
@@ -12,8 +12,8 @@ use crate::home::clock::Clock;
 use crate::home::cluster::etcd::{Config, half_to_whole};
 use crate::home::cluster::{Conditions, Failure, Group, Made, Part, Replica};
 use crate::home::refused::{Cause, Refused};
-use crate::home::thread;
 use crate::home::wake::Woken;
+use crate::home::world;
 use crate::table::{Error, FOREVER, Memory, Reaped, Reason, Settings, Table, Time, first_sequence};
 
 /// How often the keeper looks if it hears nothing.
@@ -28,15 +28,15 @@ const PORTION: usize = 1000;
 impl Core<Replica> {
     /// The home of the table that a URL names, which is made with these settings if there is none.
     pub fn open_cluster(config: Config, mut settings: Settings) -> Result<Arc<Self>, Refused> {
-        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let (kv, shape) = Part::connect(&config, settings.limits)
+        let since_1970 = world::since_1970();
+        let (engine, shape) = Part::connect(&config, settings.limits)
             .map_err(|why| Refused::engine("etcd does not let this process in", &why))?;
         settings.limits = shape.limits;
         settings.first_sequence = first_sequence(shape.limits, since_1970);
         let memory = Replica::try_new(&shape.limits.sizes());
         let (replica, arrays) = memory.ok_or_else(Refused::no_memory)?;
         let table = Table::try_attach(arrays, settings).ok_or_else(Refused::no_memory)?;
-        let part = Part::new(kv, config, replica.clone());
+        let part = Part::new(engine, config, replica.clone());
         let mut store = part.new_store();
         while !store.load(part.kv()).map_err(unreadable)? {
             table.prepare(settings);
@@ -104,6 +104,8 @@ impl<U: Undo> Core<U> {
         self.keep_own_times(part);
         part.listen().map_err(|why| Refused::engine("etcd tells no news", &why))?;
         let away = |_| Refused::words("etcd does not answer any more");
+        // Its own number was somebody else's before.
+        self.reap_all(part, Conditions::default, part.owner(), Reason::HolderDied).map_err(away)?;
         self.reap_the_absent(part).map_err(away)?;
         let home = self.clone();
         let keep = move || {
@@ -112,10 +114,10 @@ impl<U: Undo> Core<U> {
                 home.abandon();
             }
         };
-        let keeper = thread::spawn("tern-keeper", keep).map_err(|error| {
+        let keeper = world::spawn("tern-keeper", keep).map_err(|error| {
             Refused::system("the system does not start the thread that it needs", &error)
         })?;
-        part.set_keeper(keeper.thread().clone());
+        part.hearing.set_keeper(keeper.thread().clone());
         self.state.lock().keeper = Some(keeper);
         Ok(())
     }
@@ -142,17 +144,23 @@ impl<U: Undo> Core<U> {
         let state = self.state.lock();
         let (listens, waits) = (!state.listeners.is_empty(), state.anybody_waits());
         drop(state);
-        let gone = part.take_gone();
+        let gone = part.hearing.take_gone();
         if !gone.is_empty() && !waits {
             // All hear of it: those who wait for nothing do not press.
-            std::thread::sleep(half_to_whole(LATE));
+            world::sleep(half_to_whole(LATE));
         }
         for owner in gone.into_iter().filter(|owner| *owner != part.owner()) {
             self.give_back(part, owner);
         }
+        if part.hearing.take_missed() {
+            let known = self.refresh(part).map_err(|_| UNREACHABLE);
+            if known.and_then(|()| self.reap_the_absent(part)).is_err() {
+                part.hearing.has_missed();
+            }
+        }
         part.listen_to_all(listens);
         // Those who wait look now and then even if they hear nothing.
-        if part.take_changed() || waits {
+        if part.hearing.take_changed() || waits {
             // If that fails, so does what follows.
             let _ = self.refresh(part);
         }
@@ -160,15 +168,18 @@ impl<U: Undo> Core<U> {
             self.let_time_pass(part);
         }
         self.write_base(part);
-        let asleep = Instant::now();
+        if !self.is_abandoned() && self.peek(|table| table.is_corrupt()) {
+            self.abandon();
+        }
+        let asleep = world::instant();
         let left = match self.due(&self.state.lock()).saturating_sub(self.clock.now()) {
             // It should have happened: the engine is away.
             0 => PAUSE,
             left => Duration::from_micros(left),
         };
         let left = left.min(NAP).min(part.sure_for().max(PAUSE));
-        std::thread::park_timeout(left);
-        if asleep.elapsed() >= NAP {
+        world::park_timeout(left);
+        if world::instant() - asleep >= NAP {
             self.tell_what_has_time(part);
         }
         true
@@ -279,7 +290,7 @@ impl<U: Undo> Core<U> {
         // Whoever has its number by now has given it back before.
         let reused = || part.present().is_ok_and(|present| present.contains(&owner));
         if given.is_err() && !reused() {
-            part.is_still_gone(owner);
+            part.hearing.is_still_gone(owner);
         }
     }
 
@@ -296,15 +307,12 @@ impl<U: Undo> Core<U> {
         }
     }
 
-    /// Gives back what processes had that were gone before this one came.
+    /// Gives back what processes have that are gone, whether or not that was heard of.
     fn reap_the_absent(&self, part: &Part) -> Result<(), Error> {
         let owners: BTreeSet<u16> = self.peek(|table| {
             let leases = table.leases().into_iter().map(|lease| lease.owner);
             leases.chain(table.tickets().into_iter().map(|ticket| ticket.owner)).collect()
         });
-        // Its own number was somebody else's before.
-        let own = part.owner();
-        self.reap_all(part, Conditions::default, own, Reason::HolderDied)?;
         let present = part.present().map_err(|_| UNREACHABLE)?;
         for owner in owners.into_iter().filter(|owner| *owner != 0 && !present.contains(owner)) {
             self.give_back(part, owner);
@@ -320,10 +328,10 @@ impl<U: Undo> Core<U> {
         // If that fails, the others give it back when the session ends.
         let _ = self.reap_all(part, Conditions::default, part.owner(), Reason::Released);
         part.leave();
-        part.wake_keeper();
+        part.hearing.wake_keeper();
         let keeper = self.state.lock().keeper.take();
         if let Some(keeper) = keeper
-            && keeper.thread().id() != std::thread::current().id()
+            && keeper.thread().id() != world::current().id()
         {
             // A panic of its own is not the closer's.
             let _ = keeper.join();

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::Core;
 use crate::home::arrays::Undo;
-use crate::home::thread;
 use crate::home::wake::Woken;
+use crate::home::world;
 use crate::table::FOREVER;
 
 /// The longest sleep. Timed sleeps do not count the time that the machine sleeps; this bounds how late that makes the keeper.
@@ -27,7 +27,7 @@ impl<U: Undo> Core<U> {
                     home.abandon();
                 }
             };
-            thread::spawn("tern-keeper", keep).ok()
+            world::spawn("tern-keeper", keep).ok()
         });
         self.keeper_refused.store(started.is_none(), Ordering::Release);
         let mut state = self.state.lock();
@@ -53,11 +53,11 @@ impl<U: Undo> Core<U> {
         state.keeper_until = Some(due);
         drop(state);
         if due == FOREVER {
-            std::thread::park();
+            world::park();
         } else {
             let left = due.saturating_sub(self.clock.now());
             let nap = if left == 0 { BLINK } else { Duration::from_micros(left).min(NAP) };
-            std::thread::park_timeout(nap);
+            world::park_timeout(nap);
         }
         true
     }
@@ -67,7 +67,7 @@ impl<U: Undo> Core<U> {
     pub(crate) fn await_keeper(&self) {
         let keeper = self.state.lock().keeper.take();
         if let Some(keeper) = keeper
-            && keeper.thread().id() != std::thread::current().id()
+            && keeper.thread().id() != world::current().id()
         {
             // A panic of its own is not the closer's.
             let _ = keeper.join();

@@ -27,10 +27,7 @@ mod waiting;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
-use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-
-use parking_lot::Mutex;
+use std::time::{Duration, Instant};
 
 use super::arrays::{Arrays, NoUndo, Undo, try_new_table};
 use super::clock::Clock;
@@ -39,6 +36,7 @@ use super::cluster::{Conditions, Group, Part};
 #[cfg(target_os = "linux")]
 use super::host::Host;
 use super::wake::{Listeners, Wakers, Woken};
+use super::world::{self, JoinHandle, Mutex};
 use crate::table::{Claim, Error, FOREVER, Outcome, Settings, Table, Time, first_sequence};
 use guard::Guard;
 
@@ -129,7 +127,7 @@ impl Core<NoUndo> {
     pub fn try_new(mut settings: Settings, real_clock: bool) -> Option<Arc<Self>> {
         settings.numbers = Some(numbers);
         if real_clock {
-            let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            let since_1970 = world::since_1970();
             let bits = settings.limits.sizes().id_bits();
             let first = first_sequence(settings.limits, since_1970) << bits;
             LAST_ID.fetch_max(first, Ordering::AcqRel);
@@ -298,7 +296,7 @@ impl<U: Undo> Core<U> {
         #[cfg(feature = "cluster")]
         if let Some(part) = self.part() {
             drop(guard);
-            return part.wake_keeper();
+            return part.hearing.wake_keeper();
         }
         let mut woken = Woken::default();
         let state = &mut *guard;
@@ -381,7 +379,7 @@ impl<U: Undo> Core<U> {
         if !self.keeper_refused.load(Ordering::Acquire) {
             return until;
         }
-        let soon = Instant::now() + LOOK;
+        let soon = world::instant() + LOOK;
         Some(until.map_or(soon, |until| until.min(soon)))
     }
 }

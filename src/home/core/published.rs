@@ -20,7 +20,7 @@ impl<U: Undo> Core<U> {
         let Some(part) = self.part() else { return Err(Error::NotShared) };
         may_speak(part)?;
         let key = part.keys().node(node);
-        let only = Range { from: key.clone(), to: format!("{key}\0") };
+        let only = Range::only(key.clone());
         for _ in 0..ATTEMPTS {
             let (found, _) = part.kv().read(&only).map_err(|_| UNREACHABLE)?;
             let before = found.first().and_then(|entry| std::str::from_utf8(&entry.value).ok());

@@ -175,8 +175,8 @@ impl<U: Undo> Core<U> {
             if left.is_zero() {
                 return Ok(state);
             }
-            if table::wait_end(&self.memory, id).is_some_and(|end| self.clock.now() > end + 50_000)
-            {
+            let overdue = |end: Time| self.clock.now() > end.saturating_add(50_000);
+            if table::wait_end(&self.memory, id).is_some_and(overdue) {
                 // Nobody has refused it in time: does anybody keep the lock from those who would?
                 let limit = Duration::from_millis(50);
                 self.run_shared(host, limit, |table, now| table.advance(now))?;

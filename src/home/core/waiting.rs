@@ -9,6 +9,7 @@ use super::Core;
 use super::clustered::PAUSE;
 use crate::home::arrays::Undo;
 use crate::home::wake::{self, Role};
+use crate::home::world;
 use crate::table::{Error, TicketId, TicketState};
 
 impl<U: Undo> Core<U> {
@@ -20,7 +21,7 @@ impl<U: Undo> Core<U> {
         until: Option<Instant>,
     ) -> Result<Option<TicketState>, Error> {
         let state = self.ticket(id);
-        let over = |until: Option<Instant>| until.is_some_and(|until| Instant::now() >= until);
+        let over = |until: Option<Instant>| until.is_some_and(|until| world::instant() >= until);
         if state != Some(TicketState::Waiting) || over(until) {
             return Ok(state);
         }
@@ -37,19 +38,19 @@ impl<U: Undo> Core<U> {
             }
             #[cfg(feature = "cluster")]
             if let Some(part) = self.part() {
-                let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+                let left = until.map(|until| until.saturating_duration_since(world::instant()));
                 let sure = part.sure_for().max(PAUSE);
-                std::thread::park_timeout(sure.min(left.unwrap_or(Duration::MAX)));
+                world::park_timeout(sure.min(left.unwrap_or(Duration::MAX)));
                 state = self.ticket(id);
                 continue;
             }
             match self.look_by(until) {
                 Some(look) => {
-                    std::thread::park_timeout(look.saturating_duration_since(Instant::now()));
+                    world::park_timeout(look.saturating_duration_since(world::instant()));
                     // Lets what is due happen, if nobody else does.
                     self.look(|_| ());
                 }
-                None => std::thread::park(),
+                None => world::park(),
             }
             state = self.ticket(id);
         }

@@ -2,16 +2,16 @@
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 
 use super::file::{self, Mapped};
 use super::journal::Journal;
 use super::layout::{SLOTS, slot_state};
 use super::life::Living;
 use super::liveness::{self, Attachment, byte_of, try_lock_byte};
-use super::{Host, ring};
-use super::{lock, place::Place};
+use super::place::Place;
+use super::{Host, lock_word, ring};
 use crate::home::arrays::Arrays;
+use crate::home::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use crate::home::refused::Refused;
 use crate::table::{Limits, Settings, Time};
 
@@ -29,13 +29,13 @@ impl Host {
             }
         };
         // From here on nobody takes this process for its predecessor.
-        let generation = file.slots[slot].generation.fetch_add(1, Ordering::AcqRel) + 1;
+        let before = file.slots[slot].generation.fetch_add(1, Ordering::AcqRel);
         Ok(Host {
             place,
             file,
             probe,
             slot,
-            word: lock::word_of(slot, generation),
+            word: lock_word::word_of(slot, before.wrapping_add(1)),
             attachment,
             space: std::fs::metadata("/proc/self/ns/pid").map_or(0, |found| found.ino()),
             forks: liveness::forks(),
@@ -84,7 +84,7 @@ impl Host {
         record.space.store(self.space, Ordering::Relaxed);
         record.since.store(now, Ordering::Relaxed);
         record.until.store(0, Ordering::Relaxed);
-        record.sleeps.store(0, Ordering::Relaxed);
+        record.bell.be_awake();
         record.watches.store(0, Ordering::Relaxed);
         record.state.store(state, Ordering::Release);
     }

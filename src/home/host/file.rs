@@ -8,10 +8,12 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::{Duration, Instant};
 
+use super::fit;
 use super::journal::Journal;
 use super::layout::{MAGIC, Parts, Preamble, Region, SLOTS, Slot, VERSION};
 use super::liveness::{self, OPENING};
 use super::place::Place;
+use super::room;
 use crate::home::arrays::{Arrays, Undo};
 use crate::home::refused::Refused;
 use crate::table::{Limits, Settings, Table};
@@ -46,7 +48,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(super) fn open(place: &Place, settings: Settings) -> Result<(File, &'static Mapped), Refused> {
     loop {
         let file = open_or_create(place)?;
-        check_kind(&file)?;
+        fit::check(&file, place)?;
         lock_for_opening(&file)?;
         // While this waited, the file may have been replaced.
         let own = file
@@ -56,9 +58,10 @@ pub(super) fn open(place: &Place, settings: Settings) -> Result<(File, &'static 
             Ok(there) if (there.dev(), there.ino()) == (own.dev(), own.ino()) => {}
             _ => continue,
         }
-        let mapped = prepare(&file, place, settings)?;
+        let prepared = prepare(&file, place, settings);
+        // Also if it failed: what is mapped keeps the description, and with it the lock, for ever.
         liveness::unlock_byte(&file, OPENING);
-        return Ok((file, mapped));
+        return prepared.map(|mapped| (file, mapped));
     }
 }
 
@@ -104,44 +107,6 @@ fn open_or_create(place: &Place) -> Result<File, Refused> {
     }
 }
 
-/// File locks and shared memory must mean the same to all: on one machine, in its own file systems.
-fn check_kind(file: &File) -> Result<(), Refused> {
-    let found =
-        file.metadata().map_err(|error| Refused::system("its file cannot be looked at", &error))?;
-    if !found.is_file() {
-        return Err(Refused::words("there is something that is not a file"));
-    }
-    // SAFETY: integers, of which zero is a value.
-    let mut system: libc::statfs = unsafe { std::mem::zeroed() };
-    // SAFETY: the descriptor is open, and `system` a valid place for the answer.
-    if unsafe { libc::fstatfs(file.as_raw_fd(), &mut system) } != 0 {
-        return Err(Refused::system(
-            "its file system cannot be looked at",
-            &io::Error::last_os_error(),
-        ));
-    }
-    // NFS, SMB (three), CODA, AFS, Ceph, Lustre, GPFS, 9p, FUSE.
-    const OF_OTHER_MACHINES: [u32; 11] = [
-        0x6969,
-        0x517b,
-        0xff53_4d42,
-        0xfe53_4d42,
-        0x7375_7245,
-        0x5346_414f,
-        0x00c3_6400,
-        0x0bd0_0bd0,
-        0x4750_4653,
-        0x0102_1997,
-        0x6573_5546,
-    ];
-    if OF_OTHER_MACHINES.contains(&(system.f_type as u32)) {
-        return Err(Refused::words(
-            "its file is on a file system that other machines may share, where locks cannot be relied on; use one in /dev/shm or /run",
-        ));
-    }
-    Ok(())
-}
-
 fn lock_for_opening(file: &File) -> Result<(), Refused> {
     let begun = Instant::now();
     loop {
@@ -161,7 +126,8 @@ fn lock_for_opening(file: &File) -> Result<(), Refused> {
 /// The file is locked for opening: checks it, or makes it.
 fn prepare(file: &File, place: &Place, settings: Settings) -> Result<&'static Mapped, Refused> {
     let looked_at = |error: io::Error| Refused::system("its file cannot be read", &error);
-    let len = file.metadata().map_err(looked_at)?.len();
+    let whole = file.metadata().map_err(looked_at)?;
+    let len = whole.len();
     let mut first = [0u8; size_of::<Preamble>()];
     let read = read_at_most(file, &mut first).map_err(looked_at)?;
     if first[..read].iter().all(|&byte| byte == 0) {
@@ -192,6 +158,9 @@ fn prepare(file: &File, place: &Place, settings: Settings) -> Result<&'static Ma
     if limits.clamped() != limits || Parts::of(&limits).total as u64 != len || found.size != len {
         return Err(Refused::corrupt());
     }
+    room::fill_up(file, &whole).map_err(|error| {
+        Refused::system("its file has holes, for which there is no room", &error)
+    })?;
     map(file, limits)
 }
 
@@ -255,15 +224,13 @@ fn boot() -> Result<[u64; 2], Refused> {
 /// Makes an empty table in the file.
 fn make(file: &File, place: &Place, settings: Settings) -> Result<&'static Mapped, Refused> {
     let refused = |error: io::Error| Refused::system("its file cannot be given its size", &error);
+    let boot = boot()?;
     let limits = settings.limits.clamped();
     let parts = Parts::of(&limits);
     file.set_len(0).map_err(refused)?;
-    // All of it at once: memory that is missing later would kill whoever touches it.
-    // SAFETY: the descriptor is open.
-    let code = unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, parts.total as i64) };
-    if code != 0 {
+    if let Err(error) = room::reserve(file, parts.total) {
         let _ = file.set_len(0);
-        return Err(refused(io::Error::from_raw_os_error(code)));
+        return Err(refused(error));
     }
     // SAFETY: the descriptor is open.
     unsafe { libc::fchmod(file.as_raw_fd(), place.mode) };
@@ -271,7 +238,7 @@ fn make(file: &File, place: &Place, settings: Settings) -> Result<&'static Mappe
     let preamble = mapped.preamble;
     preamble.magic.store(MAGIC, Ordering::Release);
     preamble.version.store(VERSION, Ordering::Relaxed);
-    for (cell, word) in preamble.boot.iter().zip(boot()?) {
+    for (cell, word) in preamble.boot.iter().zip(boot) {
         cell.store(word, Ordering::Relaxed);
     }
     preamble.leases.store(limits.leases, Ordering::Relaxed);

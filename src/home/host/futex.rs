@@ -1,9 +1,10 @@
 //! Sleeping on words of shared memory.
 
 use std::marker::PhantomData;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::home::atomic::AtomicU32;
 use crate::table::cell::Cell64;
 
 /// A word, and the value with which it is worth sleeping.
@@ -16,7 +17,7 @@ pub(super) struct Sleep<'a> {
 
 impl<'a> Sleep<'a> {
     pub fn on(word: &'a AtomicU32, value: u32) -> Self {
-        Sleep { address: word.as_ptr(), value, word: PhantomData }
+        Sleep { address: address_of(word), value, word: PhantomData }
     }
 
     /// On the half of a larger word that is not 0 once the word is something else than 0.
@@ -25,7 +26,11 @@ impl<'a> Sleep<'a> {
     }
 }
 
-/// Only the kernel looks through this.
+/// Only the kernel looks through these.
+fn address_of(word: &AtomicU32) -> *const u32 {
+    (&raw const *word).cast()
+}
+
 fn lower_half(word: &Cell64) -> *const u32 {
     let words = (word as *const Cell64).cast::<u32>();
     words.wrapping_add(cfg!(target_endian = "big") as usize)
@@ -110,12 +115,12 @@ fn wait_for_first(sleeps: &[Sleep<'_>], time: Duration) -> bool {
 
 /// Wakes one who sleeps on the word.
 pub(super) fn wake_one(word: &AtomicU32) {
-    wake(word.as_ptr(), 1);
+    wake(address_of(word), 1);
 }
 
 /// Wakes all who sleep on the word.
 pub(super) fn wake_all(word: &AtomicU32) {
-    wake(word.as_ptr(), i32::MAX);
+    wake(address_of(word), i32::MAX);
 }
 
 /// Wakes all who sleep on the lower half of the word.

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use super::layout::slot_state;
-use super::{Host, lock, owner_of};
+use super::{Host, lock_word, owner_of};
 use crate::home::arrays::{Arrays, Undo};
 use crate::table::{Table, Time};
 
@@ -71,8 +71,8 @@ pub struct LockInfo {
 impl Host {
     /// Who has the lock.
     pub fn lock_info(&self) -> Option<LockInfo> {
-        let word = self.file.preamble.word.load(Ordering::Acquire);
-        lock::owner(word)?;
+        let word = self.file.preamble.word.get();
+        lock_word::slot_in(word)?;
         let since = self.file.preamble.since.load(Ordering::Relaxed);
         Some(LockInfo { process: self.process_of(word), since })
     }

@@ -10,11 +10,12 @@
 //! renewal has done since stays.
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::layout::Preamble;
 use crate::home::arrays::Undo;
-use crate::table::cell::{Cell64, Touched};
+use crate::home::atomic::{AtomicU64, Ordering};
+use crate::home::settled::Undoable;
+use crate::table::cell::{Cell, Cell32, Cell64, Touched};
 use crate::zeroed::ZeroedArray;
 
 /// One note.
@@ -120,29 +121,24 @@ impl Journal {
             let old = note.old.load(Ordering::Relaxed);
             let offset = (place >> 2) as usize;
             match place & 3 {
-                kind::HALF => self.half(offset)?.store(old as u32, Ordering::Release),
-                kind::WORD => self.word(offset)?.store(old, Ordering::Release),
+                kind::HALF => self.half(offset)?.put(old as u32),
+                kind::WORD => self.word(offset)?.put(old),
                 kind::SWAP => {
                     let operand = index.checked_sub(1).and_then(|index| notes.get(index));
                     let new = operand.ok_or(Nonsense)?.old.load(Ordering::Relaxed);
                     // If it is something else, somebody has renewed the lease since, or it was never changed.
-                    let _ = self.word(offset)?.compare_exchange(
-                        new,
-                        old,
-                        Ordering::AcqRel,
-                        Ordering::Acquire,
-                    );
+                    let _ = self.word(offset)?.swap_if(new, old);
                 }
                 _ => {}
             }
         }
-        // Before the length: whoever reads without the lock looks at both.
+        // Before the length: whoever reads without the lock looks at both (`settled.rs`).
         self.preamble.roll_backs.fetch_add(1, Ordering::AcqRel);
         self.commit();
         Ok(())
     }
 
-    fn half(&self, offset: usize) -> Result<&AtomicU32, Nonsense> {
+    fn half(&self, offset: usize) -> Result<&Cell32, Nonsense> {
         if offset.is_multiple_of(4) && offset < self.bytes && self.bytes - offset >= 4 {
             // SAFETY: inside the table's memory, which is only used as atomics, and aligned as checked above.
             return Ok(unsafe { self.base.add(offset).cast().as_ref() });
@@ -150,12 +146,24 @@ impl Journal {
         Err(Nonsense)
     }
 
-    fn word(&self, offset: usize) -> Result<&AtomicU64, Nonsense> {
+    fn word(&self, offset: usize) -> Result<&Cell64, Nonsense> {
         if offset.is_multiple_of(8) && offset < self.bytes && self.bytes - offset >= 8 {
             // SAFETY: as for `half`.
             return Ok(unsafe { self.base.add(offset).cast().as_ref() });
         }
         Err(Nonsense)
+    }
+}
+
+impl Undoable for Journal {
+    #[inline(always)]
+    fn is_under_way(&self) -> bool {
+        !self.is_empty()
+    }
+
+    #[inline(always)]
+    fn undone(&self) -> u64 {
+        self.preamble.roll_backs.load(Ordering::Acquire)
     }
 }
 

@@ -1,11 +1,13 @@
 //! What a file of the host home consists of: a preamble, slots for processes, the journal, and the table.
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, AtomicU64};
 
+use super::bell::Bell;
 use super::journal::{Journal, Note};
 use super::life::Life;
+use super::lock_word::LockWord;
 use crate::home::arrays::Arrays;
+use crate::home::atomic::{AtomicU32, AtomicU64};
 use crate::table::Limits;
 use crate::zeroed::{Zeroed, ZeroedArray};
 
@@ -43,8 +45,8 @@ pub(crate) struct Preamble {
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(crate) struct Lock {
-    /// Who has the lock: see `lock.rs`.
-    pub word: AtomicU32,
+    /// Who has the lock.
+    pub word: LockWord,
     /// How many processes want to know of every event.
     pub listening: AtomicU32,
     /// When the lock was taken.
@@ -76,10 +78,7 @@ pub(crate) struct Slot {
     pub state: AtomicU32,
     /// The process, as it sees itself; only to be shown.
     pub process: AtomicU32,
-    /// Rung when its keeper should look.
-    pub bell: AtomicU32,
-    /// Not 0 while its keeper sleeps.
-    pub sleeps: AtomicU32,
+    pub bell: Bell,
     /// Not 0 if somebody in it waits for tickets otherwise than by sleeping.
     pub watches: AtomicU32,
     /// Not 0 if somebody in it wants to know of every event.

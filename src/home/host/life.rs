@@ -6,9 +6,9 @@
 
 use std::io;
 use std::ptr::null;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::futex::{self, Sleep};
+use crate::home::atomic::{AtomicU32, Ordering};
 
 /// The word.
 #[derive(Debug, Default)]
@@ -57,7 +57,7 @@ impl Life {
         let entry: *const Entry = &list.only;
         list.only.next = &list.head.first;
         list.head.first.next = entry;
-        let distance = (self.0.as_ptr() as isize).wrapping_sub(entry as isize);
+        let distance = (&raw const self.0 as isize).wrapping_sub(entry as isize);
         list.head.offset = distance as libc::c_long;
         register(&list.head)?;
         // SAFETY: takes and changes nothing.
@@ -68,9 +68,14 @@ impl Life {
 
     /// Sleeping on this brings the news of the end; `None` if it has come already, or life has not begun.
     pub(super) fn watched(&self) -> Option<Sleep<'_>> {
+        Some(Sleep::on(&self.0, self.mark_watched()?))
+    }
+
+    /// Has the kernel wake somebody at the end; the word while that has not come.
+    pub(super) fn mark_watched(&self) -> Option<u32> {
         let mark = |value| has_owner(value).then_some(value | libc::FUTEX_WAITERS);
         let seen = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, mark).ok()?;
-        Some(Sleep::on(&self.0, seen | libc::FUTEX_WAITERS))
+        Some(seen | libc::FUTEX_WAITERS)
     }
 
     /// Is its thread still there, as far as is known at once? If not, the process is dying, or has only begun.
@@ -108,4 +113,41 @@ fn register(head: *const Head) -> io::Result<()> {
 
 fn has_owner(word: u32) -> bool {
     word & libc::FUTEX_OWNER_DIED == 0 && word & libc::FUTEX_TID_MASK != 0
+}
+
+#[cfg(all(test, loom))]
+mod interleavings {
+    use loom::sync::{Arc, Condvar, Mutex};
+    use loom::thread;
+
+    use super::*;
+
+    /// What the kernel does when the thread ends: it marks the word, and wakes somebody only if the word says that somebody sleeps.
+    fn die(life: &Life, futex: &(Mutex<()>, Condvar)) {
+        let mark = |word| Some(word & libc::FUTEX_WAITERS | libc::FUTEX_OWNER_DIED);
+        let before = life.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, mark).unwrap();
+        if before & libc::FUTEX_WAITERS != 0 {
+            let _asleep = futex.0.lock().unwrap();
+            futex.1.notify_one();
+        }
+    }
+
+    /// Whoever sleeps until somebody dies is woken, or does not begin to sleep.
+    #[test]
+    fn a_death_is_never_slept_through() {
+        loom::model(|| {
+            let shared = Arc::new((Life(AtomicU32::new(7)), (Mutex::new(()), Condvar::new())));
+            let other = shared.clone();
+            let dying = thread::spawn(move || die(&other.0, &other.1));
+            let (life, (lock, woken)) = &*shared;
+            while let Some(value) = life.mark_watched() {
+                let asleep = lock.lock().unwrap();
+                if life.0.load(Ordering::Relaxed) == value {
+                    drop(woken.wait(asleep).unwrap());
+                }
+            }
+            assert!(!life.goes_on());
+            dying.join().unwrap();
+        });
+    }
 }

@@ -1,23 +1,28 @@
 //! The host home: one table for all processes of a machine, in a file that they map. There is nothing to start, and nothing to clean up.
 //!
-//! `docs/homes.md` says what users must know. Here: `place` finds the file, `file` opens it, `layout` says what is in it, `lock` guards the table,
+//! `docs/homes.md` says what users must know. Here: `place` finds the file, `fit` says whether it can be used, `file` opens it, `room` keeps room for it, `layout` says what is in it, `lock` guards the table,
 //! `journal` undoes what a dead process had begun, `liveness` and `life` tell who lives, `attach` lets a process in and out.
 #![allow(unsafe_code)]
 
 mod attach;
+mod bell;
 mod file;
+mod fit;
 mod futex;
 mod info;
+#[cfg(all(test, loom))]
+mod interleavings;
 mod journal;
 mod layout;
 mod life;
 mod liveness;
 mod lock;
+mod lock_word;
 mod place;
+mod room;
 mod tree;
 
 use std::fs::File;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::time::Duration;
 
 pub use info::{HostInfo, Life as ProcessLife, LockInfo, ProcessInfo};
@@ -32,6 +37,8 @@ use futex::Sleep;
 use layout::{Slot, slot_state};
 use liveness::Attachment;
 
+use crate::home::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use crate::home::settled::{Undoable, Unsettled};
 use crate::table::{Memory, Time};
 
 /// How soon and how late a keeper looks again after a process that is dying.
@@ -117,13 +124,7 @@ impl Host {
     /// What `read` finds without the lock, if no command that may be undone was being carried out.
     #[inline(always)]
     pub fn settled<T>(&self, read: impl FnOnce() -> T) -> Result<T, Unsettled<T>> {
-        let before = self.file.preamble.roll_backs.load(Ordering::Acquire);
-        let found = read();
-        let undone = self.file.preamble.roll_backs.load(Ordering::Acquire) != before;
-        match !undone && self.journal().is_empty() {
-            true => Ok(found),
-            false => Err(Unsettled { found, undone }),
-        }
+        self.journal().settled(read)
     }
 
     /// Sleeps until the ticket in this place is decided, or for so long.
@@ -193,7 +194,7 @@ impl Host {
 
     /// What the bell shows; to be read before looking for what it may have been rung for.
     pub fn bell(&self) -> u32 {
-        self.own_slot().bell.load(Ordering::SeqCst)
+        self.own_slot().bell.shows()
     }
 
     /// Sleeps until the bell shows something else than this, or a process has begun to die if that matters, or for so long; not for long if one is
@@ -204,9 +205,9 @@ impl Host {
     /// makes the sleep a short one.
     pub fn sleep(&self, bell: u32, until: Time, cares: bool, mut time: Duration) {
         let own = self.own_slot();
-        let mut sleeps = vec![Sleep::on(&own.bell, bell)];
         own.until.store(if cares { until } else { 0 }, Ordering::SeqCst);
         fence(Ordering::SeqCst);
+        let mut lives = Vec::new();
         let mut dying = false;
         if cares {
             let others = self.used_slots().filter(|(index, slot)| {
@@ -214,7 +215,7 @@ impl Host {
             });
             for (_, slot) in others {
                 match slot.life.watched() {
-                    Some(sleep) => sleeps.push(sleep),
+                    Some(life) => lives.push(life),
                     None => dying = true,
                 }
             }
@@ -225,9 +226,10 @@ impl Host {
         if dying {
             time = time.min(DYING.0.saturating_mul(1 << looks.min(16))).min(DYING.1);
         }
-        own.sleeps.store(1, Ordering::SeqCst);
-        futex::wait_any(&sleeps, time);
-        own.sleeps.store(0, Ordering::SeqCst);
+        own.bell.sleep(|word| {
+            lives.insert(0, Sleep::on(word, bell));
+            futex::wait_any(&lives, time);
+        });
         own.until.store(0, Ordering::SeqCst);
     }
 
@@ -275,23 +277,11 @@ impl Drop for Sleeper<'_> {
     }
 }
 
-/// What was read may be undone, or was.
-pub(crate) struct Unsettled<T> {
-    pub found: T,
-    /// Something was undone meanwhile.
-    pub undone: bool,
-}
-
 /// The number under which the table knows the process in a slot.
 pub(crate) fn owner_of(slot: usize) -> u16 {
     slot as u16 + 1
 }
 
-/// **Why a ring is never missed.** Whoever is rung for says that it sleeps before the kernel compares the bell with what it had seen; whoever rings
-/// changes the bell before it looks whether somebody sleeps. All four are in one order: if the ringer saw nobody asleep, the kernel sees the change.
 fn ring(slot: &Slot) {
-    slot.bell.fetch_add(1, Ordering::SeqCst);
-    if slot.sleeps.load(Ordering::SeqCst) != 0 {
-        futex::wake_one(&slot.bell);
-    }
+    slot.bell.ring(futex::wake_one);
 }

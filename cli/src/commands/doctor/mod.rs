@@ -12,7 +12,7 @@ use ternlease::{GpuPool, LeaseManager, PoolError};
 
 use crate::exit::Failure;
 use crate::place::Place;
-use crate::text::{colour, width};
+use crate::text::{colour, put, put_line, width};
 use crate::view::{View, json};
 use finding::{Finding, Level};
 
@@ -36,12 +36,12 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
             "bad": bad,
             "warn": count(&findings, Level::Warn),
         });
-        println!("{}", json::text(&answer));
+        put_line(json::text(&answer))?;
     } else {
         for finding in &findings {
-            print!("{}", finding.text(width(), colour::wanted()));
+            put(finding.text(width(), colour::wanted()))?;
         }
-        println!("{}", verdict(&findings));
+        put_line(verdict(&findings))?;
     }
     Ok(if bad == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -3,7 +3,6 @@
 mod follow;
 mod tell;
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use serde_json::json;
@@ -15,7 +14,7 @@ use crate::place::Place;
 use crate::text::clock::Clock;
 use crate::text::colour;
 use crate::text::table::cut;
-use crate::text::width;
+use crate::text::{put, width};
 use follow::{Ending, Woken};
 
 /// What to show.
@@ -83,9 +82,6 @@ impl Printer<'_> {
             text.push_str(&line);
             text.push('\n');
         }
-        let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes())?;
-        out.flush()?;
-        Ok(())
+        put(text)
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::exit::Failure;
 use crate::place::Place;
 use crate::text::units::parse_duration;
-use crate::text::{colour, width};
+use crate::text::{colour, put, put_line, width};
 use crate::view::ending::Ending;
 use crate::view::{FORECASTS, View, json};
 
@@ -47,11 +47,11 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
             watch::as_screens(interval, &ending, || show::text(&look(), width(), colour::wanted()))
         }
         None if args.json => {
-            println!("{}", json::text(&json::value(&look())));
+            put_line(json::text(&json::value(&look())))?;
             Ok(ExitCode::SUCCESS)
         }
         None => {
-            print!("{}", show::text(&look(), width(), colour::wanted()));
+            put(show::text(&look(), width(), colour::wanted()))?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -15,7 +15,7 @@ use crate::names::Named;
 use crate::place::Place;
 use crate::svg::save;
 use crate::text::units::parse_duration;
-use crate::text::{colour, width};
+use crate::text::{colour, put, put_line, width};
 use history::History;
 
 /// What to draw.
@@ -46,8 +46,8 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
     }
     if args.svg.is_none() && args.trace.is_none() {
         match (&named.why_none, history.rows.is_empty()) {
-            (Some(why), true) => println!("{why}"),
-            _ => print!("{}", chart::draw(&history, width(), colour::wanted())),
+            (Some(why), true) => put_line(why)?,
+            _ => put(chart::draw(&history, width(), colour::wanted()))?,
         }
     }
     Ok(ExitCode::SUCCESS)

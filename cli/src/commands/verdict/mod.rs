@@ -15,6 +15,7 @@ use super::cap::{Wishes, read};
 use crate::exit::{BREAK_EVEN, FETCH, Failure, NEITHER};
 use crate::place::Place;
 use crate::text::colour::{Mood, paint, wanted};
+use crate::text::{put, put_line};
 use numbers::{kind, route};
 use shape::Shape;
 
@@ -83,11 +84,11 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
         false => None,
     };
     if args.json {
-        println!("{}", value(&verdict, advice.as_ref())?);
+        put_line(value(&verdict, advice.as_ref())?)?;
     } else {
-        print!("{}", text(&verdict));
+        put(text(&verdict))?;
         if let Some(advice) = advice {
-            println!("with the GPUs of the pool: {advice}");
+            put_line(format_args!("with the GPUs of the pool: {advice}"))?;
         }
     }
     Ok(match verdict.answer {

@@ -1,14 +1,8 @@
 //! Chance, so that many processes do not do the same thing at the same time, and waits that grow.
 
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
 use std::time::Duration;
 
-/// A number below `limit`, which is not 0.
-pub(super) fn below(limit: u64) -> u64 {
-    // The keys of each hash table are new ones, and the first of them are from the system's own random numbers.
-    RandomState::new().build_hasher().finish() % limit
-}
+pub(super) use crate::home::world::below;
 
 /// Between half of a time and all of it.
 pub(crate) fn half_to_whole(time: Duration) -> Duration {

@@ -22,7 +22,7 @@ fn a_number_that_is_used_again_is_not_given_back() {
     assert_ne!(one.owner(), other.owner());
     assert!(other.reap_clustered(part, one.owner(), Reason::HolderDied).is_err());
     other.give_back(part, one.owner());
-    assert!(part.take_gone().is_empty(), "it would be tried for ever");
+    assert!(part.hearing.take_gone().is_empty(), "it would be tried for ever");
     assert_eq!(one.state(lease), Some(LeaseState::Held));
     assert_eq!(other.look(|table| table.held()), 1);
     one.close();

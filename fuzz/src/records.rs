@@ -1,36 +1,34 @@
-//! Changing a sequence call by call. Of bytes that are moved by one, everything that follows would become something else.
+//! Changing a sequence record by record. Of bytes that are moved by one, everything that follows would become something else.
 
-use crate::input::RECORD;
-
-/// Changes the first `size` bytes of `data`, which has room for `max`; the new size.
-pub fn mutate(data: &mut [u8], size: usize, max: usize, seed: u32) -> usize {
-    let calls = size / RECORD;
-    let size = calls * RECORD;
-    let pick = |salt: u32| (seed.rotate_left(salt) as usize / 8) % calls.max(1) * RECORD;
+/// Changes the first `size` bytes of `data`, which has room for `max`; the new size. A record has `RECORD` bytes.
+pub fn mutate<const RECORD: usize>(data: &mut [u8], size: usize, max: usize, seed: u32) -> usize {
+    let records = size / RECORD;
+    let size = records * RECORD;
+    let pick = |salt: u32| (seed.rotate_left(salt) as usize / 8) % records.max(1) * RECORD;
     let (here, there) = (pick(0), pick(13));
     match seed % 8 {
-        // A call is left out.
-        0 if calls > 1 => {
+        // A record is left out.
+        0 if records > 1 => {
             data.copy_within(here + RECORD..size, here);
             size - RECORD
         }
-        // A call is made again elsewhere.
-        1 | 2 if calls > 0 && size + RECORD <= max => {
+        // A record comes again elsewhere.
+        1 | 2 if records > 0 && size + RECORD <= max => {
             let mut copy = [0; RECORD];
             copy.copy_from_slice(&data[here..][..RECORD]);
             data.copy_within(there..size, there + RECORD);
             data[there..][..RECORD].copy_from_slice(&copy);
             size + RECORD
         }
-        // Calls change places.
+        // Records change places.
         3 if here != there => {
             for offset in 0..RECORD {
                 data.swap(here + offset, there + offset);
             }
             size
         }
-        // A call is changed.
-        4 | 5 if calls > 0 => {
+        // A record is changed.
+        4 | 5 if records > 0 => {
             let record = &mut data[here..][..RECORD];
             libfuzzer_sys::fuzzer_mutate(record, RECORD, RECORD);
             size

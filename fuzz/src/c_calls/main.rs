@@ -9,7 +9,8 @@ mod calls;
 mod input;
 mod manager;
 mod memory;
-mod mutate;
+#[path = "../records.rs"]
+mod records;
 mod seen;
 mod shared;
 mod watch;
@@ -26,5 +27,5 @@ fuzz_target!(init: world::fill_closed(), |bytes: &[u8]| {
 });
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    mutate::mutate(data, size, max_size, seed)
+    records::mutate::<{ input::RECORD }>(data, size, max_size, seed)
 });

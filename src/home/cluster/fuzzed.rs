@@ -1,0 +1,183 @@
+//! The door by which a fuzzer comes to what is read from the engine: a copy of a table, beside an engine in which anything may be.
+//! What a process does with an engine on another machine (`core/joined.rs`, `core/clustered.rs`), it does here with one in memory.
+#![allow(missing_docs)]
+
+use super::diff::{self, Change};
+use super::keys::Keys;
+use super::kv::{Answer, Kv, Op, Txn};
+use super::model::{Fate, Model};
+use super::replica::Replica;
+use super::shape::Shape;
+use super::store::{Delta, Failure, Made, Store};
+use crate::home::arrays::{Arrays, Undo};
+use crate::table::{Limits, Memory, Settings, Table, Time};
+
+/// The name of the table.
+const NAME: &str = "fuzzed";
+
+/// What an engine has: keys and values.
+pub type Entries = Vec<(String, Vec<u8>)>;
+
+/// One process.
+pub struct Copy {
+    table: Table<Arrays<Replica>>,
+    replica: Replica,
+    store: Store,
+    kv: Model,
+    owner: u16,
+    author: u128,
+    /// Its own time.
+    clock: Time,
+}
+
+impl Copy {
+    /// The first process, which makes the table.
+    pub fn first(limits: Limits) -> Option<Copy> {
+        let shape = (Keys::new(NAME).shape(), Shape::from_now_on(limits).encode());
+        Self::open(&vec![shape], 1)
+    }
+
+    /// A process that comes. `None` if what the engine has makes no sense.
+    pub fn open(entries: &Entries, owner: u16) -> Option<Copy> {
+        let kv = Model::new(|| Fate::Answered);
+        replace(&kv, entries);
+        let shape = Keys::new(NAME).shape();
+        let shape = entries.iter().find(|(key, _)| *key == shape)?;
+        let limits = Shape::decode(&shape.1)?.limits;
+        let settings = Settings { limits, first_sequence: 1, ..Settings::default() };
+        let (replica, arrays) = Replica::try_new(&limits.sizes())?;
+        let table = Table::try_attach(arrays, settings)?;
+        let store = Store::new(NAME, replica.clone());
+        let mut copy =
+            Copy { table, replica, store, kv, owner, author: u128::from(owner) << 64, clock: 0 };
+        if !copy.store.load(&copy.kv).ok()? {
+            copy.table.prepare(settings);
+            copy.tell().then_some(())?;
+        }
+        copy.replica.take_written();
+        copy.table.verify().ok()?;
+        if let Some(kept) = copy.replica.kept() {
+            kept.be_of(owner);
+        }
+        copy.table.find_kept();
+        Some(copy)
+    }
+
+    pub fn table(&self) -> &Table<impl Memory + use<>> {
+        &self.table
+    }
+
+    /// The time of a command, so much later than the last.
+    pub fn later(&mut self, by: Time) -> Time {
+        self.clock = self.clock.saturating_add(by).max(self.table.now());
+        self.clock
+    }
+
+    /// Tells the others what commands did, or undoes it. Whether it counts.
+    pub fn tell(&mut self) -> bool {
+        self.table.take_decided(|_| ());
+        let written = self.replica.take_written();
+        self.author += 1;
+        let delta = Delta { author: self.author, changes: self.replica.changes(&written) };
+        match self.store.make(&self.kv, &delta, Vec::new(), &[self.owner]) {
+            Ok(Made::Done) => true,
+            Ok(Made::Overtaken(read)) => {
+                self.replica.undo(&written);
+                let followed = self.store.follow(&self.kv, &read);
+                self.others_did_something(followed.is_err());
+                false
+            }
+            Err(failure) => {
+                self.replica.undo(&written);
+                self.others_did_something(failure == Failure::Corrupt);
+                false
+            }
+        }
+    }
+
+    /// The engine has something else by now: looks at it.
+    pub fn follow(&mut self, entries: &Entries) {
+        replace(&self.kv, entries);
+        let followed = self.store.catch_up(&self.kv);
+        self.others_did_something(followed == Err(Failure::Corrupt));
+    }
+
+    fn others_did_something(&mut self, corrupt: bool) {
+        if corrupt {
+            self.table.mark_corrupt();
+        }
+        let moved = self.table.now().saturating_sub(self.clock);
+        self.clock += moved;
+        if let Some(kept) = self.replica.kept() {
+            kept.lag_behind(moved);
+        }
+        self.table.find_kept();
+        self.replica.take_written();
+    }
+
+    /// Writes a whole copy, if one is due.
+    pub fn write_base(&mut self) {
+        let due = self.store.base_if_due();
+        if let Some(Ok(written)) = due.map(|base| base.write(&self.kv)) {
+            self.store.has_base(written);
+        }
+    }
+
+    /// What the engine has.
+    pub fn entries(&self) -> Entries {
+        all(&self.kv)
+    }
+
+    /// Does nothing make sense any more?
+    pub fn is_corrupt(&self) -> bool {
+        self.table.is_corrupt()
+    }
+}
+
+fn all(kv: &Model) -> Entries {
+    let found = kv.read(&Keys::new(NAME).all()).map_or_else(|_| Vec::new(), |(found, _)| found);
+    found.into_iter().map(|entry| (entry.key, entry.value)).collect()
+}
+
+/// Somebody has put this there, and removed what else there was.
+fn replace(kv: &Model, entries: &Entries) {
+    let before = all(kv);
+    let gone = before.iter().filter(|(key, _)| entries.iter().all(|(there, _)| there != key));
+    let gone = gone.map(|(key, _)| Op::Delete { from: key.clone(), to: format!("{key}\0") });
+    let new = entries.iter().filter(|entry| !before.contains(entry)).cloned();
+    let new = new.map(|(key, value)| Op::Put { key, value, session: None });
+    let told = kv.txn(&Txn { then: gone.chain(new).collect(), ..Txn::default() });
+    assert!(matches!(told, Ok(Answer::Done(_))));
+}
+
+/// What bytes say can be written again, and then says the same.
+pub fn check_values(bytes: &[u8]) {
+    if let Some(changes) = diff::decode(bytes) {
+        assert_eq!(diff::decode(&diff::encode(&changes)), Some(changes));
+    }
+    if let Some(changes) = diff::decode_words(bytes) {
+        let word = |it: &Change| (it.place / 2, it.value);
+        let pieces = diff::encode_words(changes.iter().map(word), 100);
+        let again: Option<Vec<Vec<Change>>> =
+            pieces.iter().map(|it| diff::decode_words(it)).collect();
+        assert_eq!(again.map(|pieces| pieces.concat()), Some(changes));
+    }
+    if let Some(shape) = Shape::decode(bytes) {
+        assert_eq!(shape.encode(), bytes);
+        assert!(shape.now() > 0);
+    }
+    let (keys, key) = (Keys::new(NAME), String::from_utf8_lossy(bytes));
+    let key = format!("/ternlease/{NAME}/{key}");
+    if let Some(owner) = keys.owner_of(&key) {
+        assert_eq!(keys.owner_of(&keys.owner(owner)), Some(owner));
+    }
+    if let Some(number) = keys.number_of(&key) {
+        assert_eq!(keys.number_of(&keys.change(number)), Some(number));
+    }
+    if let Some((number, part)) = keys.piece_of(&key) {
+        assert_eq!(keys.piece_of(&keys.piece(number, part)), Some((number, part)));
+    }
+    if let Some(node) = keys.node_of(&key) {
+        assert_eq!(keys.node(node), key);
+    }
+}

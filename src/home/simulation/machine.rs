@@ -1,0 +1,419 @@
+//! Machines whose threads take turns: one runs at a time, until it waits for something, and who is next is chosen by chance. Time passes only while
+//! all of them wait. Chance comes from a seed: so the same seed is the same run.
+
+#![allow(unsafe_code)]
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use corosensei::stack::DefaultStack;
+use corosensei::{Coroutine, CoroutineResult, Yielder};
+
+use super::chance::Chance;
+
+pub(super) type TaskId = usize;
+pub(super) type Process = usize;
+
+/// Microseconds that have really passed.
+pub(super) type TrueTime = u64;
+
+/// Enough for the deepest call in a build that is not optimised.
+const STACK: usize = 256 << 10;
+
+thread_local! {
+    /// The simulation that this thread of the real machine runs.
+    static HERE: RefCell<Option<Rc<Sim>>> = const { RefCell::new(None) };
+}
+
+/// The simulation, if one runs here.
+pub(super) fn here() -> Option<Rc<Sim>> {
+    HERE.with(|here| here.borrow().clone())
+}
+
+/// What one of its threads is in: only there anybody can wait.
+pub(super) fn inside() -> Option<(Rc<Sim>, TaskId)> {
+    let sim = here()?;
+    let task = sim.inner.borrow().running?;
+    Some((sim, task))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Status {
+    Ready,
+    Waiting,
+    Done,
+}
+
+struct Task {
+    process: Process,
+    name: String,
+    status: Status,
+    /// Counts its waits, so that no old alarm ends a new one.
+    waits: u64,
+    /// As of `std::thread::park`.
+    token: bool,
+    coroutine: Option<Coroutine<(), (), ()>>,
+    yielder: Option<*const Yielder<(), ()>>,
+    joined_by: Vec<TaskId>,
+}
+
+struct Computer {
+    alive: bool,
+    paused_until: TrueTime,
+    /// How many microseconds its clock counts in a true second.
+    rate: u64,
+    boot: u64,
+    /// By how much its calendar is ahead.
+    calendar: i64,
+}
+
+type Work = Box<dyn FnOnce(&Rc<Sim>)>;
+
+pub(super) struct Sim {
+    inner: RefCell<Inner>,
+    began: Instant,
+}
+
+struct Inner {
+    now: TrueTime,
+    chance: Chance,
+    tasks: Vec<Task>,
+    ready: Vec<TaskId>,
+    running: Option<TaskId>,
+    computers: Vec<Computer>,
+    /// What is to happen, in the order of time; on whose machine, if it is somebody's.
+    agenda: BTreeMap<(TrueTime, u64), (Option<Process>, Work)>,
+    entered: u64,
+    stacks: Vec<DefaultStack>,
+    steps: u64,
+    digest: u64,
+    trace: Option<VecDeque<String>>,
+}
+
+/// So much of a trace is kept.
+const TRACE: usize = 20_000;
+
+impl Sim {
+    pub fn new(seed: u64, traced: bool) -> Rc<Sim> {
+        let inner = Inner {
+            now: 1_000_000,
+            chance: Chance::new(seed),
+            tasks: Vec::new(),
+            ready: Vec::new(),
+            running: None,
+            computers: Vec::new(),
+            agenda: BTreeMap::new(),
+            entered: 0,
+            stacks: Vec::new(),
+            steps: 0,
+            digest: 0xcbf2_9ce4_8422_2325,
+            trace: traced.then(VecDeque::new),
+        };
+        Rc::new(Sim { inner: RefCell::new(inner), began: Instant::now() })
+    }
+
+    pub fn now(&self) -> TrueTime {
+        self.inner.borrow().now
+    }
+
+    pub fn steps(&self) -> u64 {
+        self.inner.borrow().steps
+    }
+
+    /// What the whole run has come to: the same for the same run.
+    pub fn digest(&self) -> u64 {
+        self.inner.borrow().digest
+    }
+
+    pub fn below(&self, limit: u64) -> u64 {
+        self.inner.borrow_mut().chance.below(limit)
+    }
+
+    /// Is it so, in so many of a thousand cases?
+    pub fn in_a_thousand(&self, cases: u64) -> bool {
+        cases > 0 && self.below(1000) < cases
+    }
+
+    /// Notes what happened, for those who look for the reason of something; and for the digest.
+    pub fn note(&self, text: impl FnOnce() -> String) {
+        let mut inner = self.inner.borrow_mut();
+        if inner.trace.is_some() {
+            let line = format!("{:>12.6}  {}", inner.now as f64 / 1e6, text());
+            let trace = inner.trace.as_mut().expect("it was there");
+            if trace.len() == TRACE {
+                trace.pop_front();
+            }
+            trace.push_back(line);
+        }
+    }
+
+    pub fn trace(&self) -> Vec<String> {
+        self.inner.borrow().trace.iter().flatten().cloned().collect()
+    }
+
+    /// A machine whose clock counts so many microseconds in a second, and whose calendar is ahead by so many.
+    pub fn add_process(&self, rate: u64, calendar: i64) -> Process {
+        let mut inner = self.inner.borrow_mut();
+        let boot = inner.chance.below(1 << 40);
+        inner.computers.push(Computer { alive: true, paused_until: 0, rate, boot, calendar });
+        inner.computers.len() - 1
+    }
+
+    /// Nothing of it runs until then.
+    pub fn pause(&self, process: Process, until: TrueTime) {
+        let computer = &mut self.inner.borrow_mut().computers[process];
+        computer.paused_until = computer.paused_until.max(until);
+    }
+
+    /// Nothing of it runs ever again: not even what it would do at its end.
+    pub fn kill(&self, process: Process) {
+        let mut inner = self.inner.borrow_mut();
+        assert!(inner.running.is_none(), "a thread cannot kill a machine while it runs");
+        inner.computers[process].alive = false;
+        let Inner { tasks, stacks, ready, .. } = &mut *inner;
+        ready.retain(|&task| tasks[task].process != process);
+        for task in tasks.iter_mut().filter(|task| task.process == process) {
+            task.status = Status::Done;
+            if let Some(mut coroutine) = task.coroutine.take() {
+                // SAFETY: nobody has a reference to anything on its stack: what threads share is counted or belongs to the simulation. What it owned is leaked, as
+                // a machine's memory is when it loses its power.
+                unsafe { coroutine.force_reset() };
+                stacks.push(coroutine.into_stack());
+            }
+        }
+    }
+
+    /// When something is to happen, after so much true time.
+    pub fn after(
+        &self,
+        delay: u64,
+        process: Option<Process>,
+        work: impl FnOnce(&Rc<Sim>) + 'static,
+    ) {
+        let mut inner = self.inner.borrow_mut();
+        inner.entered += 1;
+        let at = (inner.now + delay, inner.entered);
+        inner.agenda.insert(at, (process, Box::new(work)));
+    }
+
+    /// A new thread of a machine.
+    pub fn start(&self, process: Process, name: &str, work: impl FnOnce() + 'static) -> TaskId {
+        let mut inner = self.inner.borrow_mut();
+        let id = inner.tasks.len();
+        let stack = inner.stacks.pop();
+        let stack = stack.unwrap_or_else(|| DefaultStack::new(STACK).expect("memory for a stack"));
+        let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
+            let sim = here().expect("it runs in a simulation");
+            sim.inner.borrow_mut().tasks[id].yielder = Some(yielder);
+            drop(sim);
+            work();
+        });
+        inner.tasks.push(Task {
+            process,
+            name: name.to_owned(),
+            status: Status::Ready,
+            waits: 0,
+            token: false,
+            coroutine: Some(coroutine),
+            yielder: None,
+            joined_by: Vec::new(),
+        });
+        inner.ready.push(id);
+        id
+    }
+
+    pub fn process_of(&self, task: TaskId) -> Process {
+        self.inner.borrow().tasks[task].process
+    }
+
+    /// The thread that runs waits until somebody wakes it, or for so long by its own clock. Anybody may wake it for no reason.
+    pub fn wait(&self, task: TaskId, timeout: Option<Duration>) {
+        let mut inner = self.inner.borrow_mut();
+        debug_assert_eq!(inner.running, Some(task));
+        let wait = inner.tasks[task].waits + 1;
+        inner.tasks[task].waits = wait;
+        inner.tasks[task].status = Status::Waiting;
+        let rate = inner.computers[inner.tasks[task].process].rate;
+        let yielder = inner.tasks[task].yielder.expect("it runs");
+        drop(inner);
+        // A time beyond all times is no limit.
+        if let Some(timeout) = timeout.filter(|it| it.as_secs() < 1 << 32) {
+            let micros = timeout.as_nanos().div_ceil(1000) as u64;
+            let true_micros = (u128::from(micros) * 1_000_000).div_ceil(u128::from(rate)) as u64;
+            self.after(true_micros, None, move |sim| {
+                if sim.inner.borrow().tasks[task].waits == wait {
+                    sim.wake(task);
+                }
+            });
+        }
+        // SAFETY: it is that of the coroutine that runs now: it lives as long as that does.
+        unsafe { (*yielder).suspend(()) };
+    }
+
+    /// Lets others go first.
+    pub fn give_way(&self, task: TaskId) {
+        self.after(1, None, move |sim| sim.wake(task));
+        self.wait(task, None);
+    }
+
+    pub fn wake(&self, task: TaskId) {
+        let mut inner = self.inner.borrow_mut();
+        if inner.tasks[task].status == Status::Waiting {
+            inner.tasks[task].status = Status::Ready;
+            inner.ready.push(task);
+        }
+    }
+
+    pub fn unpark(&self, task: TaskId) {
+        self.inner.borrow_mut().tasks[task].token = true;
+        self.wake(task);
+    }
+
+    pub fn park(&self, task: TaskId, timeout: Option<Duration>) {
+        let take = || std::mem::take(&mut self.inner.borrow_mut().tasks[task].token);
+        if !take() {
+            self.wait(task, timeout);
+            take();
+        }
+    }
+
+    /// Waits until another thread has ended.
+    pub fn join(&self, task: TaskId, other: TaskId) {
+        loop {
+            let mut inner = self.inner.borrow_mut();
+            if inner.tasks[other].status == Status::Done {
+                return;
+            }
+            inner.tasks[other].joined_by.push(task);
+            drop(inner);
+            self.wait(task, None);
+        }
+    }
+
+    /// What a machine's clock shows, in microseconds.
+    pub fn clock_of(&self, process: Process) -> u64 {
+        let inner = self.inner.borrow();
+        let computer = &inner.computers[process];
+        computer.boot + (u128::from(inner.now) * u128::from(computer.rate) / 1_000_000) as u64
+    }
+
+    /// What a machine's calendar says, in microseconds.
+    pub fn calendar_of(&self, process: Process) -> u64 {
+        let inner = self.inner.borrow();
+        (1_700_000_000_000_000 + inner.now).saturating_add_signed(inner.computers[process].calendar)
+    }
+
+    pub fn instant_of(&self, process: Process) -> Instant {
+        self.began + Duration::from_micros(self.clock_of(process))
+    }
+
+    /// Those that have not ended, and what they are called.
+    pub fn unfinished(&self) -> Vec<String> {
+        let inner = self.inner.borrow();
+        let open = inner.tasks.iter().filter(|task| task.status != Status::Done);
+        open.map(|task| format!("{} of process {}", task.name, task.process)).collect()
+    }
+
+    /// Goes on until `over`, until nothing is left to happen, or for so many steps. False if it was cut off.
+    pub fn run(self: &Rc<Self>, steps: u64, over: impl Fn() -> bool) -> bool {
+        let before = HERE.with(|here| here.replace(Some(self.clone())));
+        assert!(before.is_none(), "one simulation at a time");
+        // Also when a thread panics: the next simulation begins afresh.
+        struct Leave;
+        impl Drop for Leave {
+            fn drop(&mut self) {
+                HERE.with(|here| here.take());
+            }
+        }
+        let _leave = Leave;
+        let last = self.steps() + steps;
+        while !over() {
+            if self.steps() == last {
+                return false;
+            }
+            if !self.step() {
+                break;
+            }
+        }
+        true
+    }
+
+    /// Whatever still runs does so no longer.
+    pub fn end(&self) {
+        let machines = self.inner.borrow().computers.len();
+        self.inner.borrow_mut().running = None;
+        (0..machines).for_each(|process| self.kill(process));
+        let left = std::mem::take(&mut self.inner.borrow_mut().agenda);
+        drop(left);
+    }
+
+    fn step(self: &Rc<Self>) -> bool {
+        let mut inner = self.inner.borrow_mut();
+        inner.steps += 1;
+        let now = inner.now;
+        let due = inner.agenda.first_key_value().is_some_and(|((at, _), _)| *at <= now);
+        let choices = inner.ready.len() as u64 + u64::from(due);
+        if choices == 0 {
+            let Some((&(at, _), _)) = inner.agenda.first_key_value() else { return false };
+            inner.now = at;
+            return true;
+        }
+        let choice = inner.chance.below(choices) as usize;
+        let next = inner.ready.get(choice).copied();
+        let word = next.map_or(u64::MAX, |task| task as u64) ^ now << 16;
+        inner.digest = (inner.digest ^ word).wrapping_mul(0x100_0000_01b3);
+        match next {
+            Some(task) => {
+                inner.ready.swap_remove(choice);
+                let paused_until = inner.computers[inner.tasks[task].process].paused_until;
+                if paused_until > now {
+                    inner.tasks[task].status = Status::Waiting;
+                    drop(inner);
+                    self.after(paused_until - now, None, move |sim| sim.wake(task));
+                    return true;
+                }
+                drop(inner);
+                self.resume(task);
+            }
+            None => {
+                let ((_, entered), (process, work)) =
+                    inner.agenda.pop_first().expect("something is due");
+                let computer = process.map(|process| &inner.computers[process]);
+                match computer.map(|computer| (computer.alive, computer.paused_until)) {
+                    Some((false, _)) => {}
+                    // What a machine missed while it stood still comes in order.
+                    Some((true, until)) if until > now => {
+                        inner.agenda.insert((until, entered), (process, work));
+                    }
+                    _ => {
+                        drop(inner);
+                        work(self);
+                    }
+                }
+            }
+        }
+        true
+    }
+
+    fn resume(self: &Rc<Self>, task: TaskId) {
+        let mut inner = self.inner.borrow_mut();
+        inner.running = Some(task);
+        let mut coroutine = inner.tasks[task].coroutine.take().expect("it has not ended");
+        drop(inner);
+        let result = coroutine.resume(());
+        let mut inner = self.inner.borrow_mut();
+        inner.running = None;
+        match result {
+            CoroutineResult::Yield(()) => inner.tasks[task].coroutine = Some(coroutine),
+            CoroutineResult::Return(()) => {
+                inner.stacks.push(coroutine.into_stack());
+                inner.tasks[task].status = Status::Done;
+                let joined_by = std::mem::take(&mut inner.tasks[task].joined_by);
+                drop(inner);
+                joined_by.into_iter().for_each(|task| self.wake(task));
+            }
+        }
+    }
+}

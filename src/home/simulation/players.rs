@@ -1,0 +1,318 @@
+//! Those who use the library on simulated machines: they claim, wait, renew, look, release and revoke, and tell the judge what they were told.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::time::Duration;
+
+use super::judge::{Asked, Judge, Told};
+use super::machine::{Process, Sim};
+use super::reader::{self, Annals};
+use crate::home::world;
+use crate::table::{Error, LeaseId, LeaseState, Limits, Reason};
+use crate::{LeaseManager, Options};
+
+/// Longer than any run.
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// How long it takes at most, once nothing goes wrong any more, until everything is as it should be.
+const CALM: Duration = Duration::from_secs(20);
+
+/// What all players of a run have in common.
+pub(super) struct Game {
+    pub sim: Rc<Sim>,
+    pub judge: Judge,
+    pub url: &'static str,
+    pub resources: u64,
+    pub moves: u64,
+    pub players: u64,
+    /// Nothing goes wrong any more.
+    pub calm: Cell<bool>,
+    /// Machines that have begun and not ended.
+    pub present: Cell<u64>,
+    /// Those whose players are still at it.
+    playing: RefCell<BTreeSet<Process>>,
+    numbers: Cell<u64>,
+    /// Leases of which somebody was told, and their resources: for those who revoke.
+    known: RefCell<Vec<(LeaseId, String)>>,
+    annals: Annals,
+}
+
+impl Game {
+    pub fn new(sim: Rc<Sim>, url: &'static str, sizes: [u64; 3]) -> Rc<Game> {
+        let [players, moves, resources] = sizes;
+        Rc::new(Game {
+            sim,
+            judge: Judge::default(),
+            url,
+            resources,
+            moves,
+            players,
+            calm: Cell::new(false),
+            present: Cell::new(0),
+            playing: RefCell::default(),
+            numbers: Cell::new(0),
+            known: RefCell::default(),
+            annals: Annals::default(),
+        })
+    }
+
+    fn number(&self) -> u64 {
+        self.numbers.set(self.numbers.get() + 1);
+        self.numbers.get()
+    }
+
+    /// Begins a process on its machine.
+    pub fn begin(self: &Rc<Self>, process: Process) {
+        let game = self.clone();
+        count(&self.present, 1);
+        self.playing.borrow_mut().insert(process);
+        self.sim.start(process, "the main thread", move || live(&game, process));
+    }
+
+    pub fn is_playing(&self, process: Process) -> bool {
+        self.playing.borrow().contains(&process)
+    }
+
+    /// A process that was playing is no more.
+    pub fn was_killed(&self, process: Process) {
+        self.judge.is_gone(process);
+        count(&self.present, -1);
+        self.playing.borrow_mut().remove(&process);
+    }
+}
+
+fn count(cell: &Cell<u64>, change: i64) {
+    cell.set(cell.get().strict_add_signed(change));
+}
+
+/// A process from its beginning to its end.
+fn live(game: &Rc<Game>, process: Process) {
+    let sim = &game.sim;
+    let limits = Limits { leases: 64, tickets: 64, resources: 16, history: 256 };
+    let manager = loop {
+        match LeaseManager::open_with(game.url, Options::real().limits(limits)) {
+            Ok(manager) => break manager,
+            Err(error) => {
+                sim.note(|| format!("process {process}: {error}"));
+                world::sleep(Duration::from_millis(300));
+            }
+        }
+    };
+    sim.note(|| format!("process {process}: open"));
+    if sim.below(2) == 0 {
+        // It must not keep the table open.
+        let (events, game) = (manager.events(0), game.clone());
+        sim.start(process, "a reader", move || {
+            reader::read(events, process, &game.annals, &game.judge);
+        });
+    }
+    let players: Vec<usize> = (0..game.players)
+        .map(|_| {
+            let (game, manager, number) = (game.clone(), manager.clone(), game.number());
+            let play = move || Player { game, manager, process, number }.play();
+            sim.start(process, "a player", play)
+        })
+        .collect();
+    let (_, this) = super::machine::inside().expect("a simulated thread");
+    players.into_iter().for_each(|player| sim.join(this, player));
+    game.playing.borrow_mut().remove(&process);
+    sim.note(|| format!("process {process}: its players are done"));
+    while !game.calm.get() || !game.playing.borrow().is_empty() {
+        world::sleep(Duration::from_millis(200));
+    }
+    world::sleep(CALM);
+    look_around(game, process, &manager);
+    game.judge.is_gone(process);
+    drop(manager);
+    count(&game.present, -1);
+    sim.note(|| format!("process {process}: closed"));
+}
+
+/// When everybody has rested: nothing may be left.
+fn look_around(game: &Game, process: Process, manager: &LeaseManager) {
+    let (leases, tickets) = (manager.leases(), manager.tickets());
+    if !leases.is_empty() || !tickets.is_empty() {
+        game.judge.is_wrong(format!(
+            "long after everybody was done, process {process} sees {leases:?}, {tickets:?}"
+        ));
+    }
+    if let Err(why) = manager.verify() {
+        game.judge.is_wrong(format!("process {process}: {why}"));
+    }
+}
+
+struct Player {
+    game: Rc<Game>,
+    manager: LeaseManager,
+    process: Process,
+    number: u64,
+}
+
+impl Player {
+    fn play(&self) {
+        for _ in 0..self.game.moves {
+            self.turn();
+            world::sleep(Duration::from_micros(self.below(300_000)));
+        }
+    }
+
+    fn below(&self, limit: u64) -> u64 {
+        self.game.sim.below(limit)
+    }
+
+    fn call<T>(&self, resource: &str, asked: Asked, make: impl FnOnce() -> (Told, T)) -> T {
+        let who = (self.process, self.number);
+        self.game.judge.call(&self.game.sim, who, resource, asked, make)
+    }
+
+    /// Claims one resource in one of three ways, uses it and gives it back; or revokes what somebody has.
+    fn turn(&self) {
+        let resource = format!("r{}", self.below(self.game.resources));
+        let ttl = if self.below(3) == 0 {
+            Duration::from_micros(200_000 + self.below(3_000_000))
+        } else {
+            HOUR
+        };
+        let lease = match self.below(12) {
+            0..4 => self.claim(&resource, Asked::Try, ttl),
+            4..7 => self.claim(&resource, Asked::Wait, ttl),
+            7..11 => self.stand_in_line(&resource, ttl),
+            _ => return self.revoke(),
+        };
+        if let Some(lease) = lease {
+            self.game.known.borrow_mut().push((lease, resource.clone()));
+            self.hold(&resource, lease, ttl);
+        }
+    }
+
+    fn patience(&self) -> Duration {
+        Duration::from_micros(1 + self.below(2_000_000))
+    }
+
+    fn claim(&self, resource: &str, asked: Asked, ttl: Duration) -> Option<LeaseId> {
+        let holder = format!("client {}", self.number);
+        let patience = self.patience();
+        self.call(resource, asked, || {
+            let names = [resource];
+            let claim = self.manager.claim(&holder).of(&names).ttl(ttl);
+            self.answer(
+                ttl,
+                match asked {
+                    Asked::Try => claim.try_now(),
+                    _ => claim.wait_for(patience),
+                },
+            )
+        })
+    }
+
+    fn stand_in_line(&self, resource: &str, ttl: Duration) -> Option<LeaseId> {
+        let (holder, number) = (format!("client {}", self.number), self.game.number());
+        let patience = self.patience();
+        let ticket = self.call(resource, Asked::Join(number), || {
+            let names = [resource];
+            match self.manager.claim(&holder).of(&names).ttl(ttl).patience(patience).enqueue() {
+                Ok(ticket) => (Told::Joined, Some(ticket)),
+                Err(error) => (self.failed(error), None),
+            }
+        })?;
+        if self.below(6) == 0 {
+            world::sleep(Duration::from_micros(self.below(1_000_000)));
+            // Leaves the line, or gives back what it has just been given.
+            drop(ticket);
+            return None;
+        }
+        self.call(resource, Asked::Collect(number), || self.answer(ttl, ticket.wait()))
+    }
+
+    fn hold(&self, resource: &str, lease: LeaseId, ttl: Duration) {
+        for _ in 0..self.below(4) {
+            let holds = match self.below(3) {
+                0 => self.renew(resource, lease),
+                _ => self.look(resource, lease),
+            };
+            if !holds {
+                return;
+            }
+            world::sleep(Duration::from_micros(self.below(400_000)));
+        }
+        if ttl != HOUR && self.below(3) == 0 {
+            // Its time will run out.
+            return;
+        }
+        // A release that failed is tried again for as long as the lease is there: else it would last for an hour.
+        while self.release(resource, lease) && self.look(resource, lease) {
+            world::sleep(Duration::from_millis(100));
+        }
+    }
+
+    fn look(&self, resource: &str, lease: LeaseId) -> bool {
+        self.call(resource, Asked::Look(lease.0), || match self.manager.state(lease) {
+            Some(LeaseState::Held) => (Told::Held, true),
+            Some(LeaseState::Revoked) => (Told::NotHeld, false),
+            _ => (Told::Lost, false),
+        })
+    }
+
+    fn renew(&self, resource: &str, lease: LeaseId) -> bool {
+        self.call(resource, Asked::Renew(lease.0), || {
+            let told = self.done(self.manager.renew(lease).map(|_| ()));
+            (told, matches!(told, Told::Done | Told::Unknown))
+        })
+    }
+
+    /// False if it is known what became of it.
+    fn release(&self, resource: &str, lease: LeaseId) -> bool {
+        self.call(resource, Asked::Release(lease.0), || {
+            let told = self.done(self.manager.release(lease));
+            (told, told == Told::Unknown)
+        })
+    }
+
+    fn revoke(&self) {
+        let known = self.game.known.borrow();
+        if known.is_empty() {
+            return;
+        }
+        let recent = known.len() - 1 - self.below(known.len().min(4) as u64) as usize;
+        let (lease, resource) = known[recent].clone();
+        drop(known);
+        let by = format!("client {}", self.number);
+        self.call(&resource, Asked::Revoke(lease.0), || {
+            let told = self.manager.revoke_with(lease, Reason::Operator, &by, Duration::ZERO);
+            (self.done(told.map(|_| ())), ())
+        });
+    }
+
+    fn answer(&self, ttl: Duration, claimed: Result<LeaseId, Error>) -> (Told, Option<LeaseId>) {
+        match claimed {
+            Ok(lease) => {
+                if ttl != HOUR {
+                    self.game.judge.fades(lease);
+                }
+                (Told::Lease(lease.0), Some(lease))
+            }
+            Err(Error::Busy) => (Told::Busy, None),
+            Err(Error::Refused(Reason::WaitTimedOut)) => (Told::Refused, None),
+            Err(error) => (self.failed(error), None),
+        }
+    }
+
+    /// The engine is away, or was; nothing else is expected.
+    fn failed(&self, error: Error) -> Told {
+        match error {
+            Error::System(_) | Error::Refused(Reason::EngineLost) => {}
+            other => self.game.judge.is_wrong(format!("client {}: {other:?}", self.number)),
+        }
+        Told::Unknown
+    }
+
+    fn done(&self, answer: Result<(), Error>) -> Told {
+        match answer {
+            Ok(()) => Told::Done,
+            Err(Error::NotHeld(_, Reason::Operator | Reason::Released)) => Told::NotHeld,
+            Err(Error::NotHeld(..)) => Told::Lost,
+            Err(error) => self.failed(error),
+        }
+    }
+}
