@@ -11,6 +11,7 @@ use std::hint::spin_loop;
 use std::os::unix::process::CommandExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::Command;
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use host::{Place, Random, until};
@@ -20,6 +21,9 @@ use ternlease::{LeaseManager, Limits, Options, Reason, What};
 const LIMITS: Limits = Limits { leases: 16, tickets: 16, resources: 16, history: 64 };
 
 const HOUR: Duration = Duration::from_secs(3600);
+
+/// What was forked beside a thread that is opening a table should not open one itself.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// As many are at it at once.
 const CROWD: usize = 3;
@@ -90,6 +94,7 @@ fn look(place: &Place) {
 
 #[test]
 fn killed_while_they_come_and_go() {
+    let _alone = ALONE.lock();
     let mut random = Random::from_environment();
     let full = std::env::var("TERN_TORTURE").is_ok_and(|word| word == "full");
     for round in 0..if full { 10_000 } else { 100 } {
@@ -116,6 +121,7 @@ fn killed_while_they_come_and_go() {
 /// Ends that are no leaving: the table notices each of them.
 #[test]
 fn however_a_process_ends_what_it_had_is_free() {
+    let _alone = ALONE.lock();
     let ends: [(&str, fn()); 5] = [
         ("by a signal", || kill(std::process::id() as libc::pid_t)),
         ("by abort()", || std::process::abort()),

@@ -31,7 +31,8 @@ pub fn damage(entries: &mut Entries, choices: &mut Choices) {
         6 => drop(entries.remove(place)),
         _ => {
             let end = choices.one_of(&["0", "f", "/", "/0001", "+1", "ä"]);
-            *key = format!("{}{end}", &key[..key.len() - 1]);
+            key.pop();
+            key.push_str(end);
         }
     }
     keep_small(entries);

@@ -29,8 +29,8 @@ pub fn declaration(text: &str) {
 const DEVICES: &str = "\
 device vendor=nvidia index=0 uuid=GPU-0a pci=0000:07:00.0
 device vendor=nvidia index=1 uuid=GPU-0b pci=0000:08:00.0
-device vendor=nvidia index=2 uuid=MIG-1 pci=0000:09:00.0 mig=1/0
-device vendor=nvidia index=2 uuid=MIG-2 pci=0000:09:00.0 mig=2/0
+device vendor=nvidia index=2 uuid=MIG-1 pci=0000:09:00.0 mig=GPU-0d:1g.10gb:1:0
+device vendor=nvidia index=2 uuid=MIG-2 pci=0000:09:00.0 mig=GPU-0d:1g.10gb:2:0
 device vendor=amd index=0 uuid=GPU-0c
 device vendor=amd index=1
 device vendor=intel index=0

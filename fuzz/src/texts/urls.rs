@@ -16,10 +16,12 @@ pub fn etcd(text: &str) {
                 assert!(port.is_some_and(|port| port != 0), "{endpoint}");
             }
             if let Some(login) = &config.login {
-                let (secret, all) = (login.password.reveal(), format!("{config:?} {shown}"));
-                // Short ones may be part of something else, and so may one that is said elsewhere too.
-                let told = url.matches(secret).count() > 1 || login.user.contains(secret);
-                assert!(secret.len() < 4 || told || !all.contains(secret), "{all}");
+                let secret = login.password.reveal();
+                let before_the_servers = shown.rsplit_once('@').map_or("", |(before, _)| before);
+                let told = format!("{login:?} {before_the_servers}");
+                // Short ones may be part of something else.
+                let is_known = secret.len() < 4 || login.user.contains(secret);
+                assert!(is_known || !told.contains(secret), "{told}");
             }
         }
         Err(problem) => assert!(!problem.to_string().is_empty()),

@@ -86,11 +86,12 @@ impl Life {
 
 impl Drop for Living<'_> {
     fn drop(&mut self) {
+        // While the kernel still follows the list: a thread that was killed between the two would seem to live for ever.
+        self.life.0.store(0, Ordering::Release);
         // From here on the kernel follows the list no more. If it refuses, which it has no reason to, the list must stay.
         if register(self.before).is_err() {
             std::mem::forget(std::mem::replace(&mut self.list, Box::new(List::EMPTY)));
         }
-        self.life.0.store(0, Ordering::Release);
         futex::wake_all(&self.life.0);
     }
 }
