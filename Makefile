@@ -1,6 +1,6 @@
 # Thin: what is more than one command is in scripts/.
 
-.PHONY: help test setup cluster bench budget fuzz torture soak simulate header examples doc clean
+.PHONY: help test setup cluster bench budget fuzz torture soak simulate mutants header examples doc clean
 
 help:
 	@echo 'make test      every check there is; ends with "N passed, N failed"'
@@ -12,6 +12,7 @@ help:
 	@echo 'make torture   kills processes at every instruction of every change of a shared table, and in a long storm'
 	@echo 'make soak      every language on every home at once, for ten minutes (MINUTES=n): is memory flat?'
 	@echo 'make simulate  simulated machines with everything that can go wrong, for a minute (SECONDS_TO_SIMULATE=n, TERN_SEED=n)'
+	@echo 'make mutants   changes the rules in one place at a time: does a test notice? For hours; scripts/mutants FILE for a part'
 	@echo 'make header    makes include/ternlease.h from the code'
 	@echo 'make examples  runs every example'
 	@echo 'make doc       builds the documentation'
@@ -46,6 +47,9 @@ soak:
 
 simulate:
 	TERN_SECONDS=$(or $(SECONDS_TO_SIMULATE),60) cargo test --release --features cluster --lib simulation -- --nocapture --test-threads 1
+
+mutants:
+	@scripts/mutants
 
 header:
 	TERN_UPDATE=1 cargo test --quiet -p ternlease-c --test header

@@ -235,3 +235,19 @@ fn the_node_of_what_is_in_use_stays() {
     granted(only_used);
     assert_eq!(t.resource_id("used"), None);
 }
+
+#[test]
+fn nodes_that_are_lost_at_once_are_all_lost() {
+    let (t, ids) = devices("abc");
+    for node in [["a"], ["b"], ["c"]] {
+        let here = Claim { take: Take::Shared, owner: 5, ..Claim::one("agent", &node) };
+        granted(t.claim(0, &here));
+    }
+    let held: Vec<LeaseId> =
+        ids.iter().map(|id| granted(t.claim(0, &claim("w", &[*id], 1)))).collect();
+    t.reap(1, 5, Reason::HolderDied).unwrap();
+    for lease in held {
+        assert_eq!(t.lease(lease).unwrap().reason, Some(Reason::NodeDrain));
+    }
+    t.verify().unwrap();
+}

@@ -63,7 +63,8 @@ pub(super) fn check_name(name: &str) -> Result<(), Error> {
     }
 }
 
-fn pieces(len: usize) -> u32 {
+/// How many records a name of this length takes.
+pub(super) fn pieces(len: usize) -> u32 {
     len.div_ceil(PIECE).max(1) as u32
 }
 

@@ -3,6 +3,7 @@
 use super::Table;
 use super::layout::flag;
 use super::memory::Memory;
+use super::names::pieces;
 use super::resource::Usage;
 use super::slot::Word;
 use super::types::FOREVER;
@@ -17,6 +18,7 @@ impl<M: Memory> Table<M> {
         self.verify_resources()?;
         self.verify_queue()?;
         self.verify_timers()?;
+        self.verify_names()?;
         match self.corrupt.get() {
             true => Err("an index or a list makes no sense".into()),
             false => Ok(()),
@@ -160,5 +162,107 @@ impl<M: Memory> Table<M> {
             return Err(format!("next due is {due} but the first timer is {first}"));
         }
         Ok(())
+    }
+
+    /// Names are found by their text, and remembered for as long as something bears or uses them, no longer.
+    fn verify_names(&self) -> Result<(), String> {
+        let header = self.header();
+        let (mut records, mut holders) = (0, 0);
+        let (mut of_holders, mut of_resources, mut of_revokers) = (0, 0, 0);
+        for index in 1..=self.last_name_record() {
+            let record = self.name_record(index);
+            let (resource, holder) = (record.resource.get(), record.holder.get());
+            let revokers = record.revokers.get();
+            if resource == 0 && holder == 0 && revokers == 0 {
+                continue;
+            }
+            if self.find_name(&self.name_text(index)) != index {
+                return Err(format!("name {index} is not found"));
+            }
+            records += u64::from(pieces(record.len.get() as usize));
+            of_revokers += u64::from(revokers);
+            if holder != 0 {
+                holders += 1;
+                of_holders += u64::from(self.holder_record(holder).refs.get());
+            }
+            if resource != 0 {
+                of_resources += u64::from(self.resource_record(resource).refs.get());
+            }
+        }
+        let revoked = (1..=self.last_lease_record()).filter(|&index| self.has_revoker(index));
+        let [leases, ended, tickets, wants, holds, members, named, held_names] = [
+            &header.held,
+            &header.ended_leases.len,
+            &header.tickets.live,
+            &header.wants.live,
+            &header.holds.live,
+            &header.members.live,
+            &header.names.live,
+            &header.holders.live,
+        ]
+        .map(|count| u64::from(count.get()));
+        for (what, counted, found) in [
+            ("names", named, records),
+            ("holders", held_names, holders),
+            ("uses of holders", of_holders, leases + ended + tickets + wants),
+            ("uses of resources", of_resources, holds + members + wants),
+            ("names of revokers", of_revokers, revoked.count() as u64),
+        ] {
+            if counted != found {
+                return Err(format!("{what}: counted {counted}, found {found}"));
+            }
+        }
+        Ok(())
+    }
+
+    fn has_revoker(&self, index: u32) -> bool {
+        let record = self.lease_record(index);
+        record.slot.id.get() != 0
+            && record.flags.get() & flag::EXTRA != 0
+            && self.extra_record(index).revoker.get() != 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::cell::Cell;
+    use super::super::layout::Header;
+    use super::super::{Claim, Settings};
+    use super::*;
+    use crate::home::process::new_table;
+
+    /// Says something untrue of a table in use, and what is found.
+    fn damaged(lie: impl FnOnce(&Header)) -> Result<(), String> {
+        let table = new_table(Settings::default());
+        let held = Claim { spare: true, ttl: 9, ..Claim::one("holder", &["resource"]) };
+        table.claim(0, &held).unwrap();
+        table.claim(0, &Claim { spare: true, wait: 9, ..held }).unwrap();
+        assert_eq!(table.verify(), Ok(()));
+        lie(table.memory.header());
+        table.verify()
+    }
+
+    #[test]
+    fn each_count_is_compared_with_what_there_is() {
+        for (what, lie) in [
+            ("ids begin", (|header| header.sequence.put(0)) as fn(&Header)),
+            ("held leases", |header| header.held.put(7)),
+            ("ended leases", |header| header.ended_leases.len.put(7)),
+            ("takeable leases", |header| header.takeable.put(7)),
+            ("holds", |header| header.holds.live.put(7)),
+            ("resources", |header| header.resources.live.put(7)),
+            ("waiting tickets", |header| header.waiting.put(7)),
+            ("waiting children", |header| header.waiting_children.put(7)),
+            ("overtakers", |header| header.overtakers.put(7)),
+            ("entangled", |header| header.entangled.put(7)),
+            ("next due", |header| header.next_due.put(FOREVER)),
+            ("names", |header| header.names.live.put(7)),
+            ("holders", |header| header.holders.live.put(7)),
+            ("uses of holders", |header| header.tickets.live.put(7)),
+            ("uses of resources", |header| header.members.live.put(7)),
+        ] {
+            let found = damaged(lie).expect_err(what);
+            assert!(found.starts_with(what), "{what}: {found}");
+        }
     }
 }
