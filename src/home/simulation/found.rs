@@ -14,8 +14,11 @@ use crate::{LeaseManager, Options};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// A few machines, and what each of them does; the first one's end is the end of it all.
-fn play(machines: Vec<Box<dyn FnOnce(&Rc<Sim>, &Shared)>>) {
+/// What a machine does.
+type Role = Box<dyn FnOnce(&Rc<Sim>, &Shared)>;
+
+/// A few machines; the first one's end is the end of it all.
+fn play(machines: Vec<Role>) {
     let sim = Sim::new(1, false);
     let server = Server::new(1_000_000);
     link::serve(Some(server.clone()));
