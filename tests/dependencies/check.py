@@ -54,7 +54,9 @@ def package(told: Dict[str, Any]) -> Package:
 
 def main() -> int:
     told = toml("deny.toml")
-    rules = Rules(told)
+    # That of everything which the library cannot do without.
+    registry = next(it["source"] for it in toml("Cargo.lock")["package"] if it["name"] == "libc")
+    rules = Rules(told, registry)
     target = told["graph"]["targets"][0]
     results = {}
     for manifest in BUILT:
@@ -63,7 +65,7 @@ def main() -> int:
     results["deny.toml: exceptions"] = rules.not_needed()
     for manifest in BUILT + NOT_BUILT:
         lock = manifest.replace(".toml", ".lock")
-        results[f"{lock}: sources and checksums"] = check_lock(toml(lock), rules.registries)
+        results[f"{lock}: sources and checksums"] = check_lock(toml(lock), registry)
     for name, wrong in results.items():
         print(f"{'FAILED' if wrong else 'ok':8}{name}")
         for words in wrong:

@@ -58,9 +58,9 @@ def is_allowed(expression: str, allowed: Set[str]) -> bool:
 class Rules:
     """Those of deny.toml, as far as they need no network. It notes which of them were needed."""
 
-    def __init__(self, told: Dict[str, Any]) -> None:
+    def __init__(self, told: Dict[str, Any], registry: str) -> None:
         licences, bans = told["licenses"], told["bans"]
-        self.registries: List[str] = told["sources"]["allow-registry"]
+        self.registry = registry
         self.allowed: Set[str] = set(licences["allow"])
         self.exceptions: Dict[str, Set[str]] = {it["crate"]: set(it["allow"]) for it in licences["exceptions"]}
         self.twice: Set[str] = {it["crate"] for it in bans["skip"]}
@@ -85,8 +85,7 @@ class Rules:
         return sorted(wrong)
 
     def _source(self, package: Package) -> List[str]:
-        known = {f"registry+{registry}" for registry in self.registries}
-        return [] if package.source in known else [f"{package} comes from {package.source}"]
+        return [] if package.source == self.registry else [f"{package} comes from {package.source}"]
 
     def _licence(self, package: Package) -> List[str]:
         if is_allowed(package.licence, self.allowed):
@@ -107,14 +106,14 @@ class Rules:
         return [f"nothing needs the exception: {it}" for it in sorted([*asked, *self.twice]) if it not in self._needed]
 
 
-def check_lock(told: Dict[str, Any], registries: List[str]) -> List[str]:
+def check_lock(told: Dict[str, Any], registry: str) -> List[str]:
     """What a lock file says, for all systems: everything comes from a known registry, and cannot change there."""
     wrong = []
     for package in told["package"]:
         name, source = f"{package['name']}@{package['version']}", package.get("source")
         if source is None:
             continue
-        if source not in {f"registry+{registry}" for registry in registries}:
+        if source != registry:
             wrong.append(f"{name} comes from {source}")
         elif "checksum" not in package:
             wrong.append(f"{name} has no checksum")

@@ -5,28 +5,27 @@ from typing import Any, Dict, List
 
 from rules import Package, Rules, check_lock, is_allowed
 
-REGISTRY = "https://github.com/rust-lang/crates.io-index"
+REGISTRY = "registry+https://example.org/ours"
 TOLD: Dict[str, Any] = {
     "licenses": {"allow": ["MIT", "Apache-2.0"], "exceptions": [{"crate": "maker", "allow": ["MPL-2.0"]}]},
     "bans": {"skip": [{"crate": "old@1.0.0"}], "build": {"allow-build-scripts": ["maker"]}},
-    "sources": {"allow-registry": [REGISTRY]},
 }
 GOOD = [
     Package("ours", "0.1.0", None, "", False, []),
-    Package("maker", "3.1.0", f"registry+{REGISTRY}", "MPL-2.0", True, []),
-    Package("old", "1.0.0", f"registry+{REGISTRY}", "MIT/Apache-2.0", False, []),
-    Package("old", "2.0.0", f"registry+{REGISTRY}", "MIT", False, []),
+    Package("maker", "3.1.0", REGISTRY, "MPL-2.0", True, []),
+    Package("old", "1.0.0", REGISTRY, "MIT/Apache-2.0", False, []),
+    Package("old", "2.0.0", REGISTRY, "MIT", False, []),
 ]
-ONE = Package("one", "1.0.0", f"registry+{REGISTRY}", "MIT", False, [])
+ONE = Package("one", "1.0.0", REGISTRY, "MIT", False, [])
 
 
 def found(*more: Package) -> List[str]:
-    return Rules(TOLD).check([*GOOD, *more])
+    return Rules(TOLD, REGISTRY).check([*GOOD, *more])
 
 
 class Violations(unittest.TestCase):
     def test_none(self) -> None:
-        rules = Rules(TOLD)
+        rules = Rules(TOLD, REGISTRY)
         self.assertEqual((rules.check([*GOOD, ONE]), rules.not_needed()), ([], []))
 
     def test_a_licence_that_nobody_allowed(self) -> None:
@@ -46,20 +45,20 @@ class Violations(unittest.TestCase):
 
     def test_any_version(self) -> None:
         ours = GOOD[0]._replace(wildcards=["one"])
-        self.assertEqual(Rules(TOLD).check([ours, *GOOD[1:]]), ["ours@0.1.0: any version of one would do for it"])
+        self.assertEqual(Rules(TOLD, REGISTRY).check([ours, *GOOD[1:]]), ["ours@0.1.0: any version of one would do for it"])
 
     def test_an_exception_that_nothing_needs(self) -> None:
-        rules = Rules(TOLD)
+        rules = Rules(TOLD, REGISTRY)
         rules.check(GOOD[:1])
         self.assertEqual(len(rules.not_needed()), 3)
 
     def test_a_lock_file(self) -> None:
-        good = {"name": "one", "version": "1.0.0", "source": f"registry+{REGISTRY}", "checksum": "00"}
+        good = {"name": "one", "version": "1.0.0", "source": REGISTRY, "checksum": "00"}
         bad = [{**good, "source": "git+https://example.org"}, {**good, "checksum": ""}]
         del bad[1]["checksum"]
-        self.assertEqual(check_lock({"package": [good, {"name": "ours", "version": "0.1.0"}]}, [REGISTRY]), [])
+        self.assertEqual(check_lock({"package": [good, {"name": "ours", "version": "0.1.0"}]}, REGISTRY), [])
         for package in bad:
-            self.assertEqual(len(check_lock({"package": [package]}, [REGISTRY])), 1, package)
+            self.assertEqual(len(check_lock({"package": [package]}, REGISTRY)), 1, package)
 
 
 class Licences(unittest.TestCase):
