@@ -23,6 +23,8 @@ pub(crate) enum Outcome {
     Undone,
     /// It was undone, as the engine did not get it.
     Failed,
+    /// It was undone, as something beside the table was not as it must be: for this command, or for one that went with it.
+    Unmet,
     /// It was undone here, and nobody knows whether the engine has it: to run it again could be to do it twice.
     InDoubt,
 }
@@ -73,6 +75,7 @@ impl Receipt {
             1 => Outcome::Done,
             2 => Outcome::Undone,
             3 => Outcome::Failed,
+            4 => Outcome::Unmet,
             _ => Outcome::InDoubt,
         }
     }
@@ -96,12 +99,14 @@ pub(crate) struct Group {
     open: Batch,
     /// Tickets of which somebody here was told what became of them, and the others do not know that yet. They have time.
     pub told: Vec<TicketId>,
+    /// How often somebody has asked for a moment when nothing is under way, and how often there was one for them.
+    moments: (u64, u64),
 }
 
 impl Group {
     pub fn new(replica: Replica, store: Store) -> Self {
         let open = Batch::default();
-        Group { replica, store: Some(store), flying: None, open, told: Vec::new() }
+        Group { replica, store: Some(store), flying: None, open, told: Vec::new(), moments: (0, 0) }
     }
 
     /// A command has written this, and decided these tickets.
@@ -127,6 +132,25 @@ impl Group {
     /// Is everything that was done known to all?
     pub fn is_settled(&self) -> bool {
         self.flying.is_none() && self.open.written.is_empty()
+    }
+
+    /// Somebody has to wait for a moment when nothing is under way.
+    pub fn ask_for_a_moment(&mut self) {
+        self.moments.0 += 1;
+    }
+
+    /// There is one, for somebody who has waited for it.
+    pub fn have_a_moment(&mut self) {
+        self.moments.1 += 1;
+    }
+
+    /// So many must have had their moment before a command that comes now may begin: if there were always another one under way, they would wait for ever.
+    pub fn asked_before(&self) -> u64 {
+        self.moments.0
+    }
+
+    pub fn is_the_turn_of(&self, asked_before: u64) -> bool {
+        self.moments.1 >= asked_before
     }
 
     /// Takes off with what was done so far; `None` if there is nothing, or something is under way.

@@ -4,7 +4,7 @@ use super::{Core, State};
 use crate::home::arrays::{Arrays, Undo};
 use crate::home::cluster::etcd::half_to_whole;
 use crate::home::cluster::{
-    Conditions, Failure, Flight, Made, Outcome, Part, Receipt, Store, Written,
+    Conditions, Failure, Flight, Group, Made, Outcome, Part, Receipt, Store, Written,
 };
 use crate::home::wake::Woken;
 use crate::home::world::{self, MutexGuard};
@@ -41,7 +41,7 @@ impl<U: Undo> Core<U> {
         let mut fresh = false;
         let (mut attempts, mut overtaken) = (0, 0);
         loop {
-            let mut state = self.state.lock();
+            let mut state = self.when_it_is_its_turn(part);
             let refusal = self.refusal(part, attempts);
             state.table.accept();
             if let Some(error) = refusal {
@@ -76,22 +76,22 @@ impl<U: Undo> Core<U> {
             }
             written.extend(by_command);
             let mut needs = needs();
+            let alone = needs.unchanged.is_empty();
             needs.unchanged.extend(part.presence());
             concerned(&state.table, events, &decided, &mut needs);
             needs.concerned.remove(&part.owner());
             let Some(group) = &mut state.group else { return answer };
             let receipt = group.add(written, decided, needs);
             match self.settle(part, state, &receipt) {
-                Outcome::Failed => attempts += 1,
+                // It was something that another command needed: this one may be run again.
+                Outcome::Unmet if alone && part.is_sure() => step_back(&mut overtaken),
+                Outcome::Failed | Outcome::Unmet => attempts += 1,
                 Outcome::InDoubt => attempts = ATTEMPTS,
                 Outcome::Done => {
                     self.forget_told(&told);
                     return answer;
                 }
-                Outcome::Undone | Outcome::Pending => {
-                    overtaken += 1;
-                    step_back(overtaken);
-                }
+                Outcome::Undone | Outcome::Pending => step_back(&mut overtaken),
             }
         }
     }
@@ -182,7 +182,7 @@ impl<U: Undo> Core<U> {
                 group.come_back(store);
                 // If the table is as it was, something else is not as it must be: to run it again would be the same again.
                 undone.end(match followed {
-                    Ok(false) => Outcome::Failed,
+                    Ok(false) => Outcome::Unmet,
                     _ => Outcome::Undone,
                 });
                 if followed == Err(Failure::Corrupt) {
@@ -256,7 +256,24 @@ impl<U: Undo> Core<U> {
     /// The lock, at a moment when nothing is under way, so that everything that the copy has counts: only that may be told.
     pub(super) fn on_the_ground(&self, part: &Part) -> MutexGuard<'_, State<U>> {
         let mut state = self.state.lock();
-        while state.group.as_ref().is_some_and(|group| !group.is_settled()) {
+        let in_the_air = |state: &State<U>| state.group.as_ref().is_some_and(|it| !it.is_settled());
+        if !in_the_air(&state) {
+            return state;
+        }
+        state.group.iter_mut().for_each(Group::ask_for_a_moment);
+        while in_the_air(&state) {
+            part.landed.wait(&mut state);
+        }
+        state.group.iter_mut().for_each(Group::have_a_moment);
+        part.landed.notify_all();
+        state
+    }
+
+    /// The lock, once all have had their moment who asked for one before.
+    fn when_it_is_its_turn(&self, part: &Part) -> MutexGuard<'_, State<U>> {
+        let mut state = self.state.lock();
+        let before = state.group.as_ref().map_or(0, Group::asked_before);
+        while state.group.as_ref().is_some_and(|group| !group.is_the_turn_of(before)) {
             part.landed.wait(&mut state);
         }
         state
@@ -323,8 +340,9 @@ fn concerned<U: Undo>(
 }
 
 /// Who was overtaken often lets others go first for a moment. Not at once: as long as somebody gets through each time, none is lost.
-fn step_back(times: u32) {
+fn step_back(times: &mut u32) {
     let [first, most] = STEP_BACK;
+    *times += 1;
     if let Some(more) = times.checked_sub(PATIENT) {
         world::sleep(half_to_whole((first * (1 << more.min(10))).min(most)));
     }

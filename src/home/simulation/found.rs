@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use super::link;
-use super::machine::Sim;
+use super::machine::{self, Sim};
 use super::server::{Faults, Server, Shared};
 use super::tests::SHARED;
 use crate::home::world;
@@ -18,8 +18,8 @@ const HOUR: Duration = Duration::from_secs(3600);
 type Role = Box<dyn FnOnce(&Rc<Sim>, &Shared)>;
 
 /// A few machines; the first one's end is the end of it all.
-fn play(machines: Vec<Role>) {
-    let sim = Sim::new(1, false);
+fn play(seed: u64, machines: Vec<Role>) {
+    let sim = Sim::new(seed, false);
     let server = Server::new(1_000_000);
     link::serve(Some(server.clone()));
     let over = Rc::new(Cell::new(false));
@@ -45,41 +45,133 @@ fn open() -> LeaseManager {
 #[test]
 fn what_may_have_been_done_is_not_done_again() {
     for silent in (1..40).map(|tenths| tenths * 150_000) {
-        play(vec![Box::new(move |sim, server| {
-            let manager = open();
-            let lease = manager.acquire("a", "holder", HOUR).unwrap();
-            server.borrow_mut().faults = Faults { unanswered: 1000, ..Faults::default() };
-            let engine = server.clone();
-            sim.after(silent, None, move |_| engine.borrow_mut().faults = Faults::default());
-            let claimed = manager.acquire("b", "holder", HOUR);
-            assert!(matches!(claimed, Ok(_) | Err(Error::System(_))), "{silent} us: {claimed:?}");
-            let released = manager.release(lease);
-            let lost = matches!(released, Err(Error::NotHeld(_, Reason::EngineLost)));
-            assert!(lost || matches!(released, Ok(()) | Err(Error::System(_))), "{released:?}");
-        })]);
+        play(
+            1,
+            vec![Box::new(move |sim, server| {
+                let manager = open();
+                let lease = manager.acquire("a", "holder", HOUR).unwrap();
+                server.borrow_mut().faults = Faults { unanswered: 1000, ..Faults::default() };
+                let engine = server.clone();
+                sim.after(silent, None, move |_| engine.borrow_mut().faults = Faults::default());
+                let claimed = manager.acquire("b", "holder", HOUR);
+                assert!(
+                    matches!(claimed, Ok(_) | Err(Error::System(_))),
+                    "{silent} us: {claimed:?}"
+                );
+                let released = manager.release(lease);
+                let lost = matches!(released, Err(Error::NotHeld(_, Reason::EngineLost)));
+                assert!(lost || matches!(released, Ok(()) | Err(Error::System(_))), "{released:?}");
+            })],
+        );
     }
 }
 
 /// An engine forgets what happened long ago: who was away then never heard that a process had gone, and nobody gave back what it had.
 #[test]
 fn who_missed_that_somebody_went_finds_out() {
-    play(vec![
-        Box::new(|sim, server| {
-            let manager = open();
-            let held = || manager.leases_on("a").first().copied();
-            while held().is_none() {
-                world::sleep(Duration::from_millis(100));
-            }
-            server.borrow_mut().faults = Faults { missed: 1000, ..Faults::default() };
-            sim.after(1, None, |sim| sim.kill(1));
-            let taken =
-                manager.claim("heir").of(&["a"]).ttl(HOUR).wait_for(Duration::from_secs(60));
-            assert!(taken.is_ok(), "{taken:?}");
-        }),
-        Box::new(|_, _| {
-            let manager = open();
-            manager.acquire("a", "holder", HOUR).unwrap();
-            world::sleep(HOUR);
-        }),
-    ]);
+    play(
+        1,
+        vec![
+            Box::new(|sim, server| {
+                let manager = open();
+                let held = || manager.leases_on("a").first().copied();
+                while held().is_none() {
+                    world::sleep(Duration::from_millis(100));
+                }
+                server.borrow_mut().faults = Faults { missed: 1000, ..Faults::default() };
+                sim.after(1, None, |sim| sim.kill(1));
+                let taken =
+                    manager.claim("heir").of(&["a"]).ttl(HOUR).wait_for(Duration::from_secs(60));
+                assert!(taken.is_ok(), "{taken:?}");
+            }),
+            Box::new(|_, _| {
+                let manager = open();
+                manager.acquire("a", "holder", HOUR).unwrap();
+                world::sleep(HOUR);
+            }),
+        ],
+    );
+}
+
+/// Whoever asked for one thing after the other had always something under way: its keeper never had a moment to look at anything, and gave back nothing
+/// of the dead.
+#[test]
+fn who_never_rests_gives_back_what_the_dead_had() {
+    play(
+        1,
+        vec![
+            Box::new(|sim, _| {
+                let manager = open();
+                while manager.leases_on("b").is_empty() {
+                    world::sleep(Duration::from_millis(100));
+                }
+                sim.after(1, None, |sim| sim.kill(1));
+                claim_for(&manager, 14);
+                assert_eq!(manager.leases_on("b"), []);
+            }),
+            Box::new(|_, _| {
+                let manager = open();
+                manager.acquire("b", "holder", HOUR).unwrap();
+                world::sleep(HOUR);
+            }),
+        ],
+    );
+}
+
+/// Claims what nobody else does, and releases it, with pauses in between.
+fn pause_and_claim_for(manager: &LeaseManager, seconds: u64) {
+    let until = world::instant() + Duration::from_secs(seconds);
+    while world::instant() < until {
+        let name = format!("a{}", world::below(1 << 32));
+        let lease = manager.acquire(&name, "holder", HOUR).unwrap();
+        world::sleep(Duration::from_micros(world::below(2000)));
+        manager.release(lease).unwrap();
+        world::sleep(Duration::from_micros(world::below(2000)));
+    }
+}
+
+/// Claims and releases, one after the other.
+fn claim_for(manager: &LeaseManager, seconds: u64) {
+    let until = world::instant() + Duration::from_secs(seconds);
+    while world::instant() < until {
+        let lease = manager.acquire("a", "holder", HOUR).unwrap();
+        manager.release(lease).unwrap();
+    }
+}
+
+/// News that a process had gone came so late that another had its number: what was to be given back must stay, and it took with it whatever else this
+/// process asked for at that moment. Users were told that the engine could not be reached.
+#[test]
+fn what_others_ask_for_in_vain_harms_nobody() {
+    for seed in 1..6 {
+        play(
+            seed,
+            vec![
+                Box::new(move |sim, server| {
+                    let manager = open();
+                    world::sleep(Duration::from_secs(1));
+                    server.borrow_mut().faults = Faults { stale: 1000, ..Faults::default() };
+                    sim.after(1, None, |sim| sim.kill(1));
+                    let crowd: Vec<_> = (0..3)
+                        .map(|_| {
+                            let manager = manager.clone();
+                            sim.start(0, "one of many", move || pause_and_claim_for(&manager, 14))
+                        })
+                        .collect();
+                    let (_, this) = machine::inside().unwrap();
+                    crowd.into_iter().for_each(|other| sim.join(this, other));
+                }),
+                Box::new(|_, _| {
+                    let _manager = open();
+                    world::sleep(HOUR);
+                }),
+                Box::new(|_, _| {
+                    world::sleep(Duration::from_secs(5));
+                    let manager = open();
+                    manager.acquire("c", "heir", HOUR).unwrap();
+                    world::sleep(HOUR);
+                }),
+            ],
+        );
+    }
 }

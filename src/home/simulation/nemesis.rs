@@ -13,7 +13,7 @@ use super::server::{self, Faults, Shared};
 pub(super) struct Woes {
     /// Requests are lost, repeated, late, or not answered.
     pub network: bool,
-    /// News are missed.
+    /// News are missed, or stale.
     pub news: bool,
     /// The leader changes.
     pub leaders: bool,
@@ -37,6 +37,11 @@ impl Woes {
         cuts: false,
         clocks: false,
     };
+
+    /// Is the engine always there for those who live, and does it answer in time?
+    pub fn spare_the_engine(self) -> bool {
+        !(self.network || self.leaders || self.pauses || self.cuts)
+    }
 
     /// Each of them, with a letter for it.
     pub fn each(&mut self) -> [(char, &mut bool); 7] {
@@ -76,10 +81,10 @@ impl Nemesis {
     ) -> Rc<Self> {
         let mut faults = Faults::default();
         if woes.network {
-            faults = Faults { lost: 8, unanswered: 8, repeated: 10, late: 4, missed: 0 };
+            faults = Faults { lost: 8, unanswered: 8, repeated: 10, late: 4, ..faults };
         }
         if woes.news {
-            faults.missed = 300;
+            (faults.missed, faults.stale) = (200, 200);
         }
         server.borrow_mut().faults = faults;
         let nemesis = Rc::new(Nemesis {
@@ -89,7 +94,10 @@ impl Nemesis {
             alive: RefCell::default(),
             spare: RefCell::new(machines),
         });
-        (0..machines).for_each(|_| nemesis.start_machine());
+        for _ in 0..machines {
+            nemesis.game.expect_one();
+            nemesis.start_machine();
+        }
         nemesis.strike_later(until);
         nemesis
     }
@@ -126,7 +134,7 @@ impl Nemesis {
         self.game.calm.set(true);
     }
 
-    fn strike(&self) {
+    fn strike(self: &Rc<Self>) {
         let sim = self.sim();
         let alive: Vec<Process> = self.alive.borrow().iter().copied().collect();
         if alive.is_empty() {
@@ -147,7 +155,10 @@ impl Nemesis {
                 self.alive.borrow_mut().remove(&victim);
                 sim.kill(victim);
                 self.game.was_killed(victim);
-                self.start_machine();
+                // Perhaps only after the others have noticed, so that it takes the dead one's number.
+                let me = self.clone();
+                self.game.expect_one();
+                sim.after(sim.below(5_000_000), None, move |_| me.start_machine());
             }
             3 if self.woes.cuts => {
                 sim.note(|| format!("process {victim} is cut off for {time} us"));

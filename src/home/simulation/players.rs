@@ -26,10 +26,14 @@ pub(super) struct Game {
     pub resources: u64,
     pub moves: u64,
     pub players: u64,
+    /// The engine is always there, and answers in time.
+    pub reliable: bool,
     /// Nothing goes wrong any more.
     pub calm: Cell<bool>,
-    /// Machines that have begun and not ended.
+    /// Machines that have begun or will, and have not ended.
     pub present: Cell<u64>,
+    /// Those that have not begun.
+    coming: Cell<u64>,
     /// Those whose players are still at it.
     playing: RefCell<BTreeSet<Process>>,
     numbers: Cell<u64>,
@@ -39,7 +43,7 @@ pub(super) struct Game {
 }
 
 impl Game {
-    pub fn new(sim: Rc<Sim>, url: &'static str, sizes: [u64; 3]) -> Rc<Game> {
+    pub fn new(sim: Rc<Sim>, url: &'static str, sizes: [u64; 3], reliable: bool) -> Rc<Game> {
         let [players, moves, resources] = sizes;
         Rc::new(Game {
             sim,
@@ -48,8 +52,10 @@ impl Game {
             resources,
             moves,
             players,
+            reliable,
             calm: Cell::new(false),
             present: Cell::new(0),
+            coming: Cell::new(0),
             playing: RefCell::default(),
             numbers: Cell::new(0),
             known: RefCell::default(),
@@ -62,12 +68,23 @@ impl Game {
         self.numbers.get()
     }
 
+    /// One more machine will come.
+    pub fn expect_one(&self) {
+        count(&self.present, 1);
+        count(&self.coming, 1);
+    }
+
     /// Begins a process on its machine.
     pub fn begin(self: &Rc<Self>, process: Process) {
         let game = self.clone();
-        count(&self.present, 1);
+        count(&self.coming, -1);
         self.playing.borrow_mut().insert(process);
         self.sim.start(process, "the main thread", move || live(&game, process));
+    }
+
+    /// Is anybody at it, or will be?
+    fn is_played(&self) -> bool {
+        !self.playing.borrow().is_empty() || self.coming.get() > 0
     }
 
     pub fn is_playing(&self, process: Process) -> bool {
@@ -118,7 +135,7 @@ fn live(game: &Rc<Game>, process: Process) {
     players.into_iter().for_each(|player| sim.join(this, player));
     game.playing.borrow_mut().remove(&process);
     sim.note(|| format!("process {process}: its players are done"));
-    while !game.calm.get() || !game.playing.borrow().is_empty() {
+    while !game.calm.get() || game.is_played() {
         world::sleep(Duration::from_millis(200));
     }
     world::sleep(CALM);
@@ -301,7 +318,7 @@ impl Player {
     /// The engine is away, or was; nothing else is expected.
     fn failed(&self, error: Error) -> Told {
         match error {
-            Error::System(_) | Error::Refused(Reason::EngineLost) => {}
+            Error::System(_) | Error::Refused(Reason::EngineLost) if !self.game.reliable => {}
             other => self.game.judge.is_wrong(format!("client {}: {other:?}", self.number)),
         }
         Told::Unknown

@@ -18,6 +18,8 @@ pub(super) struct Faults {
     pub late: u64,
     /// News that are missed.
     pub missed: u64,
+    /// News that come when they are none any more.
+    pub stale: u64,
 }
 
 struct Session {
@@ -252,7 +254,8 @@ pub(super) fn tell_watches(server: &Shared, sim: &Rc<Sim>, changed: &Changed) {
         }
         let missed = sim.in_a_thousand(faults.missed);
         let news = if missed { WatchNews::Missed } else { WatchNews::Changed(heard) };
-        let way = if missed { sim.below(2_000_000) } else { delay(sim) };
+        let stale = missed || sim.in_a_thousand(faults.stale);
+        let way = if stale { sim.below(6_000_000) } else { delay(sim) };
         // What a machine did not hear while it was cut off comes afterwards.
         let reached = inner.cut_off.get(&watching.process).copied().unwrap_or(0);
         watching.news.push_back(news);

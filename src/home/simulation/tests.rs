@@ -121,7 +121,12 @@ fn run(plan: Plan, url: &'static str, traced: bool, engine: Engine) -> Report {
     let sim = Sim::new(plan.seed, traced);
     let server = engine(&sim, plan.woes);
     link::serve(Some(server.clone()));
-    let game = Game::new(sim.clone(), url, [plan.players, plan.moves, plan.resources]);
+    let game = Game::new(
+        sim.clone(),
+        url,
+        [plan.players, plan.moves, plan.resources],
+        plan.woes.spare_the_engine(),
+    );
     let nemesis = Nemesis::begin(game.clone(), server, plan.woes, plan.machines, BLOWS_UNTIL);
     let over = || game.judge.wrong().is_some() || game.present.get() == 0 || sim.now() > LONGEST;
     let ended = catch_unwind(AssertUnwindSafe(|| sim.run(STEPS, over)));
@@ -223,6 +228,17 @@ fn run_all(plans: impl Iterator<Item = Plan>, url: &'static str) {
 #[test]
 fn machines_that_share_a_table() {
     run_all(runs(), SHARED);
+}
+
+/// Where the engine always answers, nobody is told that it does not, whoever dies and whoever comes with the number of a dead one.
+#[test]
+fn machines_that_come_and_go() {
+    let reliable = |plan: Plan| Plan {
+        players: 3,
+        woes: Woes { deaths: true, news: plan.woes.news, clocks: plan.woes.clocks, ..Woes::NONE },
+        ..plan
+    };
+    run_all(runs().map(reliable), SHARED);
 }
 
 /// The same of the threads of one process, which may stand still. What dies with its process is nobody's.
