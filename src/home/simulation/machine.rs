@@ -12,6 +12,7 @@ use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 
 use super::chance::Chance;
+use super::computer::Computer;
 
 pub(super) type TaskId = usize;
 pub(super) type Process = usize;
@@ -57,16 +58,6 @@ struct Task {
     coroutine: Option<Coroutine<(), (), ()>>,
     yielder: Option<*const Yielder<(), ()>>,
     joined_by: Vec<TaskId>,
-}
-
-struct Computer {
-    alive: bool,
-    paused_until: TrueTime,
-    /// How many microseconds its clock counts in a true second.
-    rate: u64,
-    boot: u64,
-    /// By how much its calendar is ahead.
-    calendar: i64,
 }
 
 type Work = Box<dyn FnOnce(&Rc<Sim>)>;
@@ -157,7 +148,7 @@ impl Sim {
     pub fn add_process(&self, rate: u64, calendar: i64) -> Process {
         let mut inner = self.inner.borrow_mut();
         let boot = inner.chance.below(1 << 40);
-        inner.computers.push(Computer { alive: true, paused_until: 0, rate, boot, calendar });
+        inner.computers.push(Computer::new(rate, boot, calendar));
         inner.computers.len() - 1
     }
 
@@ -235,14 +226,11 @@ impl Sim {
         let wait = inner.tasks[task].waits + 1;
         inner.tasks[task].waits = wait;
         inner.tasks[task].status = Status::Waiting;
-        let rate = inner.computers[inner.tasks[task].process].rate;
+        let limit = timeout.and_then(|it| inner.computers[inner.tasks[task].process].lasts(it));
         let yielder = inner.tasks[task].yielder.expect("it runs");
         drop(inner);
-        // A time beyond all times is no limit.
-        if let Some(timeout) = timeout.filter(|it| it.as_secs() < 1 << 32) {
-            let micros = timeout.as_nanos().div_ceil(1000) as u64;
-            let true_micros = (u128::from(micros) * 1_000_000).div_ceil(u128::from(rate)) as u64;
-            self.after(true_micros, None, move |sim| {
+        if let Some(limit) = limit {
+            self.after(limit, None, move |sim| {
                 if sim.inner.borrow().tasks[task].waits == wait {
                     sim.wake(task);
                 }
@@ -295,14 +283,13 @@ impl Sim {
     /// What a machine's clock shows, in microseconds.
     pub fn clock_of(&self, process: Process) -> u64 {
         let inner = self.inner.borrow();
-        let computer = &inner.computers[process];
-        computer.boot + (u128::from(inner.now) * u128::from(computer.rate) / 1_000_000) as u64
+        inner.computers[process].clock(inner.now)
     }
 
     /// What a machine's calendar says, in microseconds.
     pub fn calendar_of(&self, process: Process) -> u64 {
         let inner = self.inner.borrow();
-        (1_700_000_000_000_000 + inner.now).saturating_add_signed(inner.computers[process].calendar)
+        inner.computers[process].calendar(inner.now)
     }
 
     pub fn instant_of(&self, process: Process) -> Instant {

@@ -6,6 +6,7 @@
 //! of one machine's processes, which rest on its kernel, are tested on the real thing instead.
 
 mod chance;
+mod computer;
 mod found;
 mod judge;
 mod link;

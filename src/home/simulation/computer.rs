@@ -1,0 +1,37 @@
+//! A simulated machine: does it run, and what do its clocks show?
+
+use std::time::Duration;
+
+use super::machine::TrueTime;
+
+pub(super) struct Computer {
+    pub alive: bool,
+    pub paused_until: TrueTime,
+    /// How many microseconds its clock counts in a true second.
+    rate: u64,
+    boot: u64,
+    /// By how much its calendar is ahead.
+    ahead: i64,
+}
+
+impl Computer {
+    pub fn new(rate: u64, boot: u64, ahead: i64) -> Computer {
+        Computer { alive: true, paused_until: 0, rate, boot, ahead }
+    }
+
+    /// What its clock shows, in microseconds.
+    pub fn clock(&self, now: TrueTime) -> u64 {
+        self.boot + (u128::from(now) * u128::from(self.rate) / 1_000_000) as u64
+    }
+
+    /// What its calendar says, in microseconds since 1970.
+    pub fn calendar(&self, now: TrueTime) -> u64 {
+        (1_700_000_000_000_000 + now).saturating_add_signed(self.ahead)
+    }
+
+    /// How much true time passes while its clock counts that; `None` for a time beyond all times.
+    pub fn lasts(&self, time: Duration) -> Option<u64> {
+        let micros = (time.as_secs() < 1 << 32).then(|| time.as_nanos().div_ceil(1000))?;
+        Some((micros * 1_000_000).div_ceil(u128::from(self.rate)) as u64)
+    }
+}
