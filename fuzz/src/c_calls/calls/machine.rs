@@ -131,13 +131,16 @@ pub fn gpu_start(mut call: Call) {
     call.done(format_args!("tern_machine_set_gpu_start({machine:p}, {lo}, {mid}, {hi})"), status);
 }
 
+/// So many kinds of rates there are.
+const RATES: i32 = tern_rate_of_t::TERN_RATE_DISK_READ as i32 + 1;
+
 pub fn rate(mut call: Call) {
     let machine = call.on_machine();
     let which = match call.input.byte() {
-        good @ 0..=239 => i32::from(good % 16),
-        odd => [16, -1, i32::MIN, i32::MAX][usize::from(odd) % 4],
+        good @ 0..=239 => i32::from(good % RATES as u8),
+        odd => [RATES, -1, i32::MIN, i32::MAX][usize::from(odd) % 4],
     };
-    call.bad_if(!(0..16).contains(&which));
+    call.bad_if(!(0..RATES).contains(&which));
     let mut rate = call.one_struct::<tern_rate_t>();
     // SAFETY: as above.
     let status = unsafe { tern_machine_rate(machine, which, rate.pointer(), call.err()) };
