@@ -23,7 +23,7 @@ pub(crate) enum Outcome {
     Undone,
     /// It was undone, as the engine did not get it.
     Failed,
-    /// It was undone, as something beside the table was not as it must be: for this command, or for one that went with it.
+    /// It was undone, as something beside the table was not as it must be: for this command, or for one that went with it and needed more than others.
     Unmet,
     /// It was undone here, and nobody knows whether the engine has it: to run it again could be to do it twice.
     InDoubt,
@@ -44,6 +44,8 @@ pub(crate) struct Batch {
 pub(crate) struct Conditions {
     /// Keys that must be as they were.
     pub unchanged: Vec<(String, Revision)>,
+    /// Some of those are not what every command needs.
+    pub special: bool,
     /// Processes that must hear of it.
     pub concerned: BTreeSet<u16>,
 }
@@ -119,6 +121,7 @@ impl Group {
         self.open.written.extend(written);
         self.open.decided.extend(decided);
         self.open.conditions.unchanged.extend(conditions.unchanged);
+        self.open.conditions.special |= conditions.special;
         self.open.conditions.concerned.extend(conditions.concerned);
         Receipt(self.open.outcome.clone())
     }

@@ -76,7 +76,8 @@ impl<U: Undo> Core<U> {
             }
             written.extend(by_command);
             let mut needs = needs();
-            let alone = needs.unchanged.is_empty();
+            let special = !needs.unchanged.is_empty();
+            needs.special = special;
             needs.unchanged.extend(part.presence());
             concerned(&state.table, events, &decided, &mut needs);
             needs.concerned.remove(&part.owner());
@@ -84,7 +85,7 @@ impl<U: Undo> Core<U> {
             let receipt = group.add(written, decided, needs);
             match self.settle(part, state, &receipt) {
                 // It was something that another command needed: this one may be run again.
-                Outcome::Unmet if alone && part.is_sure() => step_back(&mut overtaken),
+                Outcome::Unmet if !special => step_back(&mut overtaken),
                 Outcome::Failed | Outcome::Unmet => attempts += 1,
                 Outcome::InDoubt => attempts = ATTEMPTS,
                 Outcome::Done => {
@@ -154,6 +155,7 @@ impl<U: Undo> Core<U> {
     fn fly(&self, part: &Part, flight: Flight) {
         let Flight { mut store, delta, conditions } = flight;
         let delta = &delta;
+        let special = conditions.special;
         let called: Vec<u16> = conditions.concerned.into_iter().collect();
         let mut made = store.make(part.kv(), delta, conditions.unchanged, &called);
         while let Err(Failure::InDoubt(_)) = made {
@@ -182,7 +184,8 @@ impl<U: Undo> Core<U> {
                 group.come_back(store);
                 // If the table is as it was, something else is not as it must be: to run it again would be the same again.
                 undone.end(match followed {
-                    Ok(false) => Outcome::Unmet,
+                    Ok(false) if special => Outcome::Unmet,
+                    Ok(false) => Outcome::Failed,
                     _ => Outcome::Undone,
                 });
                 if followed == Err(Failure::Corrupt) {

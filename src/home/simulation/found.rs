@@ -1,4 +1,4 @@
-//! What runs have found wrong once, each as short as it can be told.
+//! What runs have found wrong once, each as short as it can be told; and what must be found wrong.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -9,7 +9,7 @@ use super::machine::{self, Sim};
 use super::server::{Faults, Server, Shared};
 use super::tests::SHARED;
 use crate::home::world;
-use crate::table::{Error, Reason};
+use crate::table::{Error, LeaseState, Reason};
 use crate::{LeaseManager, Options};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -19,8 +19,11 @@ type Role = Box<dyn FnOnce(&Rc<Sim>, &Shared)>;
 
 /// A few machines; the first one's end is the end of it all.
 fn play(seed: u64, machines: Vec<Role>) {
+    play_with(Server::new(1_000_000), seed, machines);
+}
+
+fn play_with(server: Shared, seed: u64, machines: Vec<Role>) {
     let sim = Sim::new(seed, false);
-    let server = Server::new(1_000_000);
     link::serve(Some(server.clone()));
     let over = Rc::new(Cell::new(false));
     for (number, machine) in machines.into_iter().enumerate() {
@@ -174,4 +177,42 @@ fn what_others_ask_for_in_vain_harms_nobody() {
             ],
         );
     }
+}
+
+/// A holder is cut off, and another waits. Does the first still take the lease for its own when the second has it? The engine's clock counts so many
+/// microseconds in a second.
+fn two_hold(rate: u64) -> bool {
+    let (taken, both) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(false)));
+    let (seen, answer) = (taken.clone(), both.clone());
+    play_with(
+        Server::new(rate),
+        1,
+        vec![
+            Box::new(move |sim, server| {
+                let manager = open();
+                let lease = manager.acquire("a", "holder", HOUR).unwrap();
+                world::sleep(Duration::from_secs(2));
+                server.borrow_mut().cut_off(0, sim.now() + 60_000_000);
+                while !seen.get() {
+                    world::sleep(Duration::from_millis(1));
+                }
+                answer.set(manager.state(lease) == Some(LeaseState::Held));
+            }),
+            Box::new(move |_, _| {
+                let manager = open();
+                world::sleep(Duration::from_secs(1));
+                manager.claim("heir").of(&["a"]).ttl(HOUR).wait_for(HOUR).unwrap();
+                taken.set(true);
+                world::sleep(HOUR);
+            }),
+        ],
+    );
+    both.get()
+}
+
+/// An engine whose clock is as bad as it may be makes no two holders; one that ends sessions far too soon does, and that is seen.
+#[test]
+fn a_hasty_engine_is_found_out() {
+    assert!(!two_hold(1_000_000) && !two_hold(1_009_000));
+    assert!(two_hold(2_000_000));
 }
