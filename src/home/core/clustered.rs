@@ -41,8 +41,12 @@ impl<U: Undo> Core<U> {
         let mut fresh = false;
         let (mut attempts, mut overtaken) = (0, 0);
         loop {
-            let mut state = self.when_it_is_its_turn(part);
             let refusal = self.refusal(part, attempts);
+            // Who is refused is told nothing that may yet be undone.
+            let mut state = match refusal {
+                Some(_) => self.on_the_ground(part),
+                None => self.when_it_is_its_turn(part),
+            };
             state.table.accept();
             if let Some(error) = refusal {
                 state.table.refuse_all(error);

@@ -240,10 +240,14 @@ impl Sim {
         unsafe { (*yielder).suspend(()) };
     }
 
-    /// Lets others go first.
-    pub fn give_way(&self, task: TaskId) {
-        self.after(1, None, move |sim| sim.wake(task));
-        self.wait(task, None);
+    /// Lets others go first until something is so. It is looked at less and less often.
+    pub fn give_way_until(&self, task: TaskId, so: impl Fn() -> bool) {
+        let mut pause = 1;
+        while !so() {
+            self.after(pause, None, move |sim| sim.wake(task));
+            self.wait(task, None);
+            pause = (pause * 2).min(1000);
+        }
     }
 
     pub fn wake(&self, task: TaskId) {
@@ -332,6 +336,8 @@ impl Sim {
         let machines = self.inner.borrow().computers.len();
         self.inner.borrow_mut().running = None;
         (0..machines).for_each(|process| self.kill(process));
+        // What a killed machine owned is leaked, and may have this simulation in it: not its stacks as well.
+        self.inner.borrow_mut().stacks.clear();
         let left = std::mem::take(&mut self.inner.borrow_mut().agenda);
         drop(left);
     }

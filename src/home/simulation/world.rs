@@ -153,9 +153,7 @@ impl<T> Mutex<T> {
 
     pub fn lock(&self) -> MutexGuard<'_, T> {
         if let Some((sim, task)) = machine::inside() {
-            while self.0.is_locked() {
-                sim.give_way(task);
-            }
+            sim.give_way_until(task, || !self.0.is_locked());
         }
         self.0.lock()
     }
@@ -208,9 +206,7 @@ impl Condvar {
             sim.wait(task, timeout);
             self.waiting.lock().retain(|other| *other != task);
             // No other thread runs between this and the lock.
-            while mutex.is_locked() {
-                sim.give_way(task);
-            }
+            sim.give_way_until(task, || !mutex.is_locked());
         });
         true
     }
