@@ -111,7 +111,11 @@ impl<U: Undo> Core<U> {
             return Err(UNREACHABLE);
         }
         self.run_clustered(part, Conditions::default, |table, now| {
-            // Which may be another one by the time that this is run again.
+            // By the time that this is run again, its session may be another one, and what it had not given back yet: its holder would be told that it is over.
+            if !part.is_closed() && !part.is_sure() {
+                return Err(UNREACHABLE);
+            }
+            // Which may be another one, too.
             table.claim(now, &Claim { owner: part.owner(), ..claim })
         })
     }

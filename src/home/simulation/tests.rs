@@ -269,6 +269,8 @@ fn what_failed_once() {
     let plans = [
         // Who could not reach the engine was told how things were here, with what others of its process had under way: a reader of events that never came to count.
         "20427,4,1,14,1,nwlpdc",
+        // A claim of before a session was lost came to count in the next one, was told that it was over, and stayed.
+        "20576,3,2,15,3,nwpdct",
     ];
     for plan in plans.map(|plan| plan.parse::<Plan>().expect("a plan")) {
         if let Err(why) = run(plan, SHARED, false, sound_engine).verdict {
