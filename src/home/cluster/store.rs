@@ -36,6 +36,8 @@ pub(crate) enum Made {
     Done,
     /// Others were faster, or may have been: undo it, then [`Store::follow`] them.
     Overtaken(Vec<Entry>),
+    /// Nobody can tell any more: what was done then is only in a whole copy by now. Undo it and follow, as above.
+    Forgotten(Vec<Entry>),
 }
 
 /// Why the copy cannot go on.
@@ -215,8 +217,21 @@ impl Store {
                 value: self.number.to_le_bytes().to_vec(),
                 modified: revision,
             }])),
-            Answer::Changed(read) => Ok(self.found_out(delta, read.concat())),
+            Answer::Changed(read) => {
+                let read = read.concat();
+                Ok(match self.is_in_a_copy(&read) {
+                    true => Made::Forgotten(read),
+                    false => self.found_out(delta, read),
+                })
+            }
         }
+    }
+
+    /// Was the next change made, and removed since?
+    fn is_in_a_copy(&self, read: &[Entry]) -> bool {
+        let head = read.iter().find(|entry| entry.key == self.keys.head()).and_then(number_in);
+        let next = Some(self.number + 1);
+        head > Some(self.number) && !read.iter().any(|it| self.keys.number_of(&it.key) == next)
     }
 
     /// Somebody has changed something: perhaps it was this change.

@@ -68,7 +68,8 @@ impl Client {
         }
         match made {
             Ok(Made::Done) => Some(true),
-            Ok(Made::Overtaken(read)) => {
+            // Here what is forgotten cannot have been made: whoever has fallen so far behind was overtaken before it began.
+            Ok(Made::Overtaken(read) | Made::Forgotten(read)) => {
                 self.undo(&written);
                 while let Err(failure) = self.store.follow(kv, &read) {
                     assert_ne!(failure, Failure::Corrupt);
@@ -218,4 +219,31 @@ fn a_table_that_is_larger_than_can_be_told_of_is_refused() {
     let limits = Limits { leases: most, tickets: most, resources: most, history: most };
     assert!(Replica::try_new(&limits.sizes()).is_none());
     assert!(Replica::try_new(&Limits::default().sizes()).is_some());
+}
+
+/// Whether a change was made can be told as long as changes are kept. After that nobody knows: to say that it was not would be to make it again.
+#[test]
+fn what_is_only_in_a_copy_is_forgotten() {
+    let kv = Model::new(|| Fate::Answered);
+    let (mut busy, mut lost) = (Client::new(1), Client::new(2));
+    busy.open(&kv);
+    lost.open(&kv);
+    let claim = Claim { ttl: 1, ..Claim::one("lost", &["b"]) };
+    let told = lost.table.claim(lost.table.now() + 1, &claim);
+    assert!(matches!(told, Ok(Outcome::Granted(_))), "{told:?}");
+    let written = lost.replica.take_written();
+    let delta = Delta { author: 7, changes: lost.replica.changes(&written) };
+    for step in 0..300 {
+        let claim = Claim { ttl: 1, ..Claim::one("busy", &["a"]) };
+        busy.run(&kv, |table| table.claim(table.now().max(step) + 2, &claim)).unwrap();
+    }
+    let made = lost.store.find_out(&kv, &delta);
+    assert!(matches!(made, Ok(Made::Overtaken(_))), "it is known that it was not made: {made:?}");
+    let base = busy.store.base_if_due().expect("it is due").write(&kv).unwrap();
+    busy.store.has_base(base);
+    let made = lost.store.find_out(&kv, &delta);
+    assert!(matches!(made, Ok(Made::Forgotten(_))), "{made:?}");
+    lost.undo(&written);
+    lost.store.catch_up(&kv).unwrap();
+    assert!(lost.replica.words().eq(busy.replica.words()));
 }

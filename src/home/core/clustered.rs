@@ -91,7 +91,13 @@ impl<U: Undo> Core<U> {
                 // It was something that another command needed: this one may be run again.
                 Outcome::Unmet if !special => step_back(&mut overtaken),
                 Outcome::Failed | Outcome::Unmet => attempts += 1,
-                Outcome::InDoubt => attempts = ATTEMPTS,
+                Outcome::InDoubt => {
+                    // Whatever became of it, what is told from now on must be after it.
+                    while part.is_sure() && !part.is_closed() && self.refresh(part).is_err() {
+                        world::sleep(PAUSE);
+                    }
+                    attempts = ATTEMPTS;
+                }
                 Outcome::Done => {
                     self.forget_told(&told);
                     return answer;
@@ -185,13 +191,19 @@ impl<U: Undo> Core<U> {
                 }
                 listeners.take(table.last_event(), &mut woken);
             }
-            Ok(Made::Overtaken(read)) => {
+            Ok(made @ (Made::Overtaken(_) | Made::Forgotten(_))) => {
+                let (read, forgotten) = match made {
+                    Made::Forgotten(read) => (read, true),
+                    Made::Overtaken(read) => (read, false),
+                    Made::Done => (Vec::new(), false),
+                };
                 // Before anybody else's changes come on top; and what is undone is told when it is known why.
                 let undone = group.undo();
                 let followed = store.follow(part.kv(), &read);
                 group.come_back(store);
                 // If the table is as it was, something else is not as it must be: to run it again would be the same again.
                 undone.end(match followed {
+                    _ if forgotten => Outcome::InDoubt,
                     Ok(false) if special => Outcome::Unmet,
                     Ok(false) => Outcome::Failed,
                     _ => Outcome::Undone,

@@ -44,7 +44,9 @@ impl Core<Replica> {
             match store.make(part.kv(), &delta, Vec::new(), &[]) {
                 Ok(Made::Done) => break,
                 // Somebody else has made it, or this was made after all: the next look tells.
-                Ok(Made::Overtaken(_)) | Err(Failure::InDoubt(_)) => replica.clear(),
+                Ok(Made::Overtaken(_) | Made::Forgotten(_)) | Err(Failure::InDoubt(_)) => {
+                    replica.clear();
+                }
                 Err(failure) => return Err(unreadable(failure)),
             }
         }
