@@ -81,7 +81,7 @@ impl Copy {
         let delta = Delta { author: self.author, changes: self.replica.changes(&written) };
         match self.store.make(&self.kv, &delta, Vec::new(), &[self.owner]) {
             Ok(Made::Done) => true,
-            Ok(Made::Overtaken(read)) => {
+            Ok(Made::Overtaken(read) | Made::Forgotten(read)) => {
                 self.replica.undo(&written);
                 let followed = self.store.follow(&self.kv, &read);
                 self.others_did_something(followed.is_err());
