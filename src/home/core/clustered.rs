@@ -180,6 +180,7 @@ impl<U: Undo> Core<U> {
             world::sleep(PAUSE);
             made = store.find_out(part.kv(), delta);
         }
+        let forgotten = matches!(made, Ok(Made::Forgotten(_)));
         let mut woken = Woken::default();
         let mut state = self.state.lock();
         let State { table, wakers, listeners, group, .. } = &mut *state;
@@ -191,12 +192,7 @@ impl<U: Undo> Core<U> {
                 }
                 listeners.take(table.last_event(), &mut woken);
             }
-            Ok(made @ (Made::Overtaken(_) | Made::Forgotten(_))) => {
-                let (read, forgotten) = match made {
-                    Made::Forgotten(read) => (read, true),
-                    Made::Overtaken(read) => (read, false),
-                    Made::Done => (Vec::new(), false),
-                };
+            Ok(Made::Overtaken(read) | Made::Forgotten(read)) => {
                 // Before anybody else's changes come on top; and what is undone is told when it is known why.
                 let undone = group.undo();
                 let followed = store.follow(part.kv(), &read);
