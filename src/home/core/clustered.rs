@@ -92,10 +92,7 @@ impl<U: Undo> Core<U> {
                 Outcome::Unmet if !special => step_back(&mut overtaken),
                 Outcome::Failed | Outcome::Unmet => attempts += 1,
                 Outcome::InDoubt => {
-                    // Whatever became of it, what is told from now on must be after it.
-                    while part.is_sure() && !part.is_closed() && self.refresh(part).is_err() {
-                        world::sleep(PAUSE);
-                    }
+                    self.catch_up(part);
                     attempts = ATTEMPTS;
                 }
                 Outcome::Done => {
@@ -113,12 +110,14 @@ impl<U: Undo> Core<U> {
         part: &Part,
         claim: Claim<'_>,
     ) -> Result<TableOutcome, Error> {
-        if !part.is_forked() && !part.is_closed() && !part.is_sure() {
+        // A forked child touches nothing of what its parent had.
+        let cut_off = || !part.is_forked() && !part.is_closed() && !part.is_sure();
+        if cut_off() {
             return Err(UNREACHABLE);
         }
         self.run_clustered(part, Conditions::default, |table, now| {
             // By the time that this is run again, its session may be another one, and what it had not given back yet: its holder would be told that it is over.
-            if !part.is_closed() && !part.is_sure() {
+            if cut_off() {
                 return Err(UNREACHABLE);
             }
             // Which may be another one, too.
@@ -254,6 +253,16 @@ impl<U: Undo> Core<U> {
         drop(state);
         woken.wake();
         followed.map(drop)
+    }
+
+    /// Nobody knows what became of a command: what is told from now on must be after it. Not if this process is taken for dead: then all that it has is over.
+    fn catch_up(&self, part: &Part) {
+        while part.is_sure()
+            && !part.is_closed()
+            && matches!(self.refresh(part), Err(Failure::Engine(_)))
+        {
+            world::sleep(PAUSE);
+        }
     }
 
     /// The lock, at a moment when nothing is under way that is about this record, or when all that this process has is over anyway.
