@@ -25,7 +25,7 @@ pub struct Copy {
     store: Store,
     kv: Model,
     owner: u16,
-    author: u128,
+    mark: u128,
     /// Its own time.
     clock: Time,
 }
@@ -49,7 +49,7 @@ impl Copy {
         let table = Table::try_attach(arrays, settings)?;
         let store = Store::new(NAME, replica.clone());
         let mut copy =
-            Copy { table, replica, store, kv, owner, author: u128::from(owner) << 64, clock: 0 };
+            Copy { table, replica, store, kv, owner, mark: u128::from(owner) << 64, clock: 0 };
         if !copy.store.load(&copy.kv).ok()? {
             copy.table.prepare(settings);
             copy.tell().then_some(())?;
@@ -77,8 +77,9 @@ impl Copy {
     pub fn tell(&mut self) -> bool {
         self.table.take_decided(|_| ());
         let written = self.replica.take_written();
-        self.author += 1;
-        let delta = Delta { author: self.author, changes: self.replica.changes(&written) };
+        self.mark += 1;
+        let changes = self.replica.changes(&written);
+        let delta = Delta { made_by: self.owner, mark: self.mark, changes };
         match self.store.make(&self.kv, &delta, Vec::new(), &[self.owner]) {
             Ok(Made::Done) => true,
             Ok(Made::Overtaken(read) | Made::Forgotten(read)) => {

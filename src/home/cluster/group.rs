@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use super::diff::Change;
 use super::kv::{Range, Revision};
 use super::replica::{Replica, Written};
 use super::store::{Delta, Store};
@@ -157,7 +158,7 @@ impl Group {
     }
 
     /// Takes off with what was done so far; `None` if there is nothing, or something is under way.
-    pub fn take_off(&mut self, author: impl FnOnce() -> u128) -> Option<Flight> {
+    pub fn take_off(&mut self, delta_of: impl FnOnce(Vec<Change>) -> Delta) -> Option<Flight> {
         if self.flying.is_some() || self.open.written.is_empty() {
             return None;
         }
@@ -166,7 +167,7 @@ impl Group {
         let changes = self.replica.changes(&batch.written);
         let conditions = std::mem::take(&mut batch.conditions);
         self.flying = Some(batch);
-        Some(Flight { store, delta: Delta { author: author(), changes }, conditions })
+        Some(Flight { store, delta: delta_of(changes), conditions })
     }
 
     /// What was under way counts: the tickets that it decided.

@@ -9,6 +9,7 @@
 //! s/OWNER       a process that lives, as long as its session does
 //! s/0000        touched when all processes have to look at the table
 //! w/OWNER       touched when somebody has changed what is this process's
+//! m/OWNER       the mark of the last change that this process has made
 //! n/NODE        the devices of a machine, as it has published them
 //! ```
 
@@ -87,6 +88,10 @@ impl Keys {
             0 => self.owner(0),
             _ => format!("{}w/{owner:04x}", self.prefix),
         }
+    }
+
+    pub fn mark(&self, owner: u16) -> String {
+        format!("{}m/{owner:04x}", self.prefix)
     }
 
     pub fn node(&self, name: &str) -> String {

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::diff::Change;
 use super::etcd::Config;
 use super::hearing::Hearing;
 use super::keys::Keys;
 use super::kv::{Answer, Engine, Kv, Op, Range, Revision, Session, Trouble, Txn};
 use super::on_etcd::OnEtcd;
-use super::replica::{Replica, Written};
+use super::replica::Replica;
 use super::shape::Shape;
 use super::store::{Delta, Store};
 use crate::home::clock::Clock;
@@ -148,14 +149,14 @@ impl Part {
         self.in_the_air.settled(read).ok()
     }
 
-    /// For a change that is to be made.
-    pub fn next_author(&self) -> u128 {
-        u128::from(self.author) << 64 | u128::from(self.changes.fetch_add(1, Ordering::AcqRel))
+    /// What was changed, as a change that is to be made.
+    pub fn delta_of(&self, changes: Vec<Change>) -> Delta {
+        Delta { made_by: self.owner(), mark: self.next_mark(), changes }
     }
 
-    /// What was changed, as a change that is to be made.
-    pub fn delta_of(&self, written: Vec<Written>) -> Delta {
-        Delta { author: self.next_author(), changes: self.replica.changes(&written) }
+    fn next_mark(&self) -> u128 {
+        let number = self.changes.fetch_add(1, Ordering::AcqRel);
+        u128::from(self.author) << 64 | u128::from(number)
     }
 
     /// The numbers of the processes that live.
@@ -173,9 +174,14 @@ impl Part {
         for owner in (1..=OWNERS).filter(|owner| !taken.contains(owner)) {
             let key = self.keys.owner(owner);
             let value = format!("process {}", self.process).into_bytes();
+            // With the number goes the mark under it: as long as it is this process's, nobody else has the number.
+            let mark = self.next_mark().to_le_bytes().to_vec();
             let txn = Txn {
                 unchanged: vec![(key.clone(), 0)],
-                then: vec![Op::Put { key, value, session: Some(session.id()) }],
+                then: vec![
+                    Op::Put { key, value, session: Some(session.id()) },
+                    Op::Put { key: self.keys.mark(owner), value: mark, session: None },
+                ],
                 otherwise: Vec::new(),
             };
             if let Answer::Done(revision) = self.engine.txn(&txn)? {
@@ -204,12 +210,18 @@ impl Part {
     }
 
     /// The numbers that this process had before, under which it may still have something.
-    pub fn take_former(&self) -> Vec<u16> {
-        std::mem::take(&mut self.former.lock())
+    pub fn former(&self) -> Vec<u16> {
+        self.former.lock().clone()
     }
 
-    pub fn remember_former(&self, owners: Vec<u16>) {
-        self.former.lock().extend(owners);
+    /// It has nothing under these any more.
+    pub fn forget_former(&self, owners: &[u16]) {
+        self.former.lock().retain(|owner| !owners.contains(owner));
+    }
+
+    /// Is this number its own, or was it, and not all that it had under it is over?
+    pub fn is_or_was(&self, owner: u16) -> bool {
+        owner == self.owner() || self.former.lock().contains(&owner)
     }
 
     pub fn remember_cut_off(&self, leases: Vec<LeaseId>) {

@@ -9,25 +9,13 @@ use super::keys::Keys;
 use super::kv::{Answer, Entry, Kv, Op, Range, Revision, Trouble, Txn};
 use super::replica::Replica;
 
-/// A change as it is kept: who made it and when, and what it came to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A change that is to be made.
+#[derive(Debug)]
 pub(crate) struct Delta {
+    pub made_by: u16,
     /// No other change has the same: so whoever had no answer can find out whether its change was made.
-    pub author: u128,
+    pub mark: u128,
     pub changes: Vec<Change>,
-}
-
-impl Delta {
-    fn encode(&self) -> Vec<u8> {
-        let mut bytes = self.author.to_le_bytes().to_vec();
-        bytes.extend(diff::encode(&self.changes));
-        bytes
-    }
-
-    fn decode(bytes: &[u8]) -> Option<Delta> {
-        let (author, changes) = bytes.split_first_chunk()?;
-        Some(Delta { author: u128::from_le_bytes(*author), changes: diff::decode(changes)? })
-    }
 }
 
 /// What became of an attempt to make a change.
@@ -36,7 +24,7 @@ pub(crate) enum Made {
     Done,
     /// Others were faster, or may have been: undo it, then [`Store::follow`] them.
     Overtaken(Vec<Entry>),
-    /// Nobody can tell any more: what was done then is only in a whole copy by now. Undo it and follow, as above.
+    /// Nobody can tell any more: somebody else has its maker's number by now. Undo it and follow, as above.
     Forgotten(Vec<Entry>),
 }
 
@@ -76,8 +64,8 @@ const MOST_CALLED: usize = 64;
 /// So many changes come with the answer to one that was overtaken: all of them together are no more than an answer can hold.
 const AT_ONCE: u64 = 64;
 
-/// After so many changes a whole copy is due.
-const CHANGES: u64 = 256;
+/// After so many changes a whole copy is due; earlier in tests, so that short runs meet them, too.
+pub(super) const CHANGES: u64 = if cfg!(test) { 16 } else { 256 };
 
 /// A whole copy comes in pieces of this size: half of what the engine takes at once.
 const PIECE: usize = 512 << 10;
@@ -172,8 +160,7 @@ impl Store {
     fn add(&mut self, entries: &[Entry]) -> Option<()> {
         for entry in entries {
             if self.keys.number_of(&entry.key) == Some(self.number + 1) {
-                let delta = Delta::decode(&entry.value)?;
-                self.replica.apply(&delta.changes).then_some(())?;
+                self.replica.apply(&diff::decode(&entry.value)?).then_some(())?;
                 (self.number, self.head) = (self.number + 1, entry.modified);
             }
         }
@@ -189,13 +176,17 @@ impl Store {
         concerned: &[u16],
     ) -> Result<Made, Failure> {
         let number = self.number + 1;
-        let mut then = vec![self.set_head(number), put(self.keys.change(number), delta.encode())];
+        let mut then = vec![
+            self.set_head(number),
+            put(self.keys.change(number), diff::encode(&delta.changes)),
+            put(self.keys.mark(delta.made_by), delta.mark.to_le_bytes().to_vec()),
+        ];
         // More than so many at once are called by what all hear: an engine does not do any number of things together.
         let everybody = [0];
         let called = if concerned.len() <= MOST_CALLED { concerned } else { &everybody };
         then.extend(called.iter().map(|owner| put(self.keys.bell(*owner), Vec::new())));
         unchanged.push((self.keys.head(), self.head));
-        match kv.txn(&Txn { unchanged, then, otherwise: self.news() }) {
+        match kv.txn(&Txn { unchanged, then, otherwise: self.news_of(delta) }) {
             Ok(Answer::Done(revision)) => {
                 (self.number, self.head) = (number, revision);
                 Ok(Made::Done)
@@ -210,44 +201,38 @@ impl Store {
     pub fn find_out(&mut self, kv: &dyn Kv, delta: &Delta) -> Result<Made, Failure> {
         let unchanged = vec![(self.keys.head(), self.head)];
         let then = vec![self.set_head(self.number)];
-        let answer = kv.txn(&Txn { unchanged, then, otherwise: self.news() });
+        let answer = kv.txn(&Txn { unchanged, then, otherwise: self.news_of(delta) });
         match answer.map_err(Failure::InDoubt)? {
             Answer::Done(revision) => Ok(Made::Overtaken(vec![Entry {
                 key: self.keys.head(),
                 value: self.number.to_le_bytes().to_vec(),
                 modified: revision,
             }])),
-            Answer::Changed(read) => {
-                let read = read.concat();
-                Ok(match self.is_in_a_copy(&read) {
-                    true => Made::Forgotten(read),
-                    false => self.found_out(delta, read),
-                })
-            }
+            Answer::Changed(read) => Ok(self.found_out(delta, read.concat())),
         }
     }
 
-    /// Was the next change made, and removed since?
-    fn is_in_a_copy(&self, read: &[Entry]) -> bool {
-        let head = read.iter().find(|entry| entry.key == self.keys.head()).and_then(number_in);
-        let next = Some(self.number + 1);
-        head > Some(self.number) && !read.iter().any(|it| self.keys.number_of(&it.key) == next)
+    /// What others have done, and whether this was made. The change itself may be gone by the time that somebody looks: then it is in a whole copy.
+    fn news_of(&self, delta: &Delta) -> Vec<Range> {
+        let mut news = self.news();
+        news.push(Range::only(self.keys.mark(delta.made_by)));
+        news
     }
 
     /// Somebody has changed something: perhaps it was this change.
     fn found_out(&mut self, delta: &Delta, read: Vec<Entry>) -> Made {
-        let number = self.number + 1;
-        let own = |entry: &Entry| {
-            self.keys.number_of(&entry.key) == Some(number)
-                && Delta::decode(&entry.value).is_some_and(|made| made.author == delta.author)
+        let key = self.keys.mark(delta.made_by);
+        let Some(entry) = read.iter().find(|entry| entry.key == key) else {
+            return Made::Overtaken(read);
         };
-        match read.iter().find(|entry| own(entry)) {
-            // Others may have made further ones since: the next attempt will tell.
-            Some(entry) => {
-                (self.number, self.head) = (number, entry.modified);
+        match entry.value.as_slice().try_into().map(u128::from_le_bytes) {
+            Ok(mark) if mark == delta.mark => {
+                // Others may have made further ones since: the next attempt will tell.
+                (self.number, self.head) = (self.number + 1, entry.modified);
                 Made::Done
             }
-            None => Made::Overtaken(read),
+            Ok(mark) if maker_in(mark) == maker_in(delta.mark) => Made::Overtaken(read),
+            _ => Made::Forgotten(read),
         }
     }
 
@@ -306,6 +291,11 @@ impl Base {
             }
         }
     }
+}
+
+/// A mark is the number of a process, which no other ever has, and below it that of its change.
+fn maker_in(mark: u128) -> u128 {
+    mark >> 64
 }
 
 fn put(key: String, value: Vec<u8>) -> Op {

@@ -4,9 +4,12 @@ use super::keys::Keys;
 use super::kv::{Kv, Op, Txn};
 use super::model::{Fate, Model};
 use super::replica::{Replica, Written};
-use super::store::{Delta, Failure, Made, Store};
+use super::store::{CHANGES, Delta, Failure, Made, Store};
 use crate::home::arrays::Arrays;
-use crate::table::{Claim, Error, Limits, Outcome, Settings, Table};
+use crate::table::cell::Cell;
+use crate::table::{Claim, Error, Limits, Memory, Outcome, Settings, Table};
+use parking_lot::Mutex;
+use std::sync::Arc;
 
 pub(super) struct Random(pub u64);
 
@@ -24,7 +27,8 @@ struct Client {
     table: Table<Arrays<Replica>>,
     replica: Replica,
     store: Store,
-    author: u128,
+    number: u16,
+    changes: u64,
 }
 
 fn settings() -> Settings {
@@ -33,11 +37,11 @@ fn settings() -> Settings {
 }
 
 impl Client {
-    fn new(number: u64) -> Self {
+    fn new(number: u16) -> Self {
         let (replica, arrays) = Replica::try_new(&settings().limits.sizes()).unwrap();
         let table = Table::try_attach(arrays, settings()).unwrap();
         let store = Store::new("pool", replica.clone());
-        Client { table, replica, store, author: u128::from(number) << 64 }
+        Client { table, replica, store, number, changes: 0 }
     }
 
     /// The first one makes the table, the others find it.
@@ -60,16 +64,14 @@ impl Client {
     /// Tells the others what was done, or undoes it. Whether it counts; `None` if the engine did not get it.
     fn tell(&mut self, kv: &dyn Kv) -> Option<bool> {
         let written = self.replica.take_written();
-        self.author += 1;
-        let delta = Delta { author: self.author, changes: self.replica.changes(&written) };
+        let delta = self.delta(&written);
         let mut made = self.store.make(kv, &delta, Vec::new(), &[]);
         while let Err(Failure::InDoubt(_)) = made {
             made = self.store.find_out(kv, &delta);
         }
         match made {
             Ok(Made::Done) => Some(true),
-            // Here what is forgotten cannot have been made: whoever has fallen so far behind was overtaken before it began.
-            Ok(Made::Overtaken(read) | Made::Forgotten(read)) => {
+            Ok(Made::Overtaken(read)) => {
                 self.undo(&written);
                 while let Err(failure) = self.store.follow(kv, &read) {
                     assert_ne!(failure, Failure::Corrupt);
@@ -80,8 +82,15 @@ impl Client {
                 self.undo(&written);
                 None
             }
+            Ok(Made::Forgotten(_)) => panic!("nobody else has its number"),
             Err(failure) => panic!("{failure:?}"),
         }
+    }
+
+    fn delta(&mut self, written: &[Written]) -> Delta {
+        self.changes += 1;
+        let mark = u128::from(self.number) << 64 | u128::from(self.changes);
+        Delta { made_by: self.number, mark, changes: self.replica.changes(written) }
     }
 
     fn undo(&self, written: &[Written]) {
@@ -201,8 +210,7 @@ fn a_number_that_no_table_reaches_makes_no_sense() {
         let keys = Keys::new("pool");
         let put =
             |key, number: u64| Op::Put { key, value: number.to_le_bytes().to_vec(), session: None };
-        let author = vec![0; 16];
-        let last = Op::Put { key: keys.change(u64::MAX), value: author, session: None };
+        let last = Op::Put { key: keys.change(u64::MAX), value: Vec::new(), session: None };
         let then = vec![put(keys.head(), head), put(keys.base(), base), last];
         kv.txn(&Txn { then, ..Txn::default() }).unwrap();
         assert_eq!(Client::new(2).store.load(&kv), Err(Failure::Corrupt), "{head} {base}");
@@ -210,6 +218,20 @@ fn a_number_that_no_table_reaches_makes_no_sense() {
             assert_eq!(there.store.catch_up(&kv), Err(Failure::Corrupt), "{head} {base}");
         }
     }
+}
+
+/// A size that nobody declared is not given out, whoever wrote it there.
+#[test]
+fn a_resource_that_makes_no_sense_is_given_to_nobody() {
+    let kv = Model::new(|| Fate::Answered);
+    let mut client = Client::new(1);
+    client.open(&kv);
+    let table = &client.table;
+    table.declare(0, "a", 1, 0).unwrap();
+    let resources = table.memory().resources();
+    let declared = resources.iter().find(|resource| resource.slots.get() == 1);
+    declared.unwrap().slots.put(2);
+    assert_eq!(table.claim(0, &Claim::one("one", &["a"])), Err(Error::Corrupt));
 }
 
 /// Where a change was is told in 32 bits.
@@ -221,29 +243,78 @@ fn a_table_that_is_larger_than_can_be_told_of_is_refused() {
     assert!(Replica::try_new(&Limits::default().sizes()).is_some());
 }
 
-/// Whether a change was made can be told as long as changes are kept. After that nobody knows: to say that it was not would be to make it again.
+type Fates = Arc<Mutex<Vec<Fate>>>;
+
+/// An engine that answers, but for what is put into the list: that is the fate of the next requests, the last first.
+fn answering() -> (Model, Fates) {
+    let fates = Fates::default();
+    let next = fates.clone();
+    (Model::new(move || next.lock().pop().unwrap_or(Fate::Answered)), fates)
+}
+
+/// The change is made, and its maker does not hear of it, nor of what it asks then.
+fn make_in_doubt(maker: &mut Client, kv: &Model, fates: &Fates, delta: &Delta) {
+    fates.lock().extend([Fate::Lost, Fate::Mute]);
+    let made = maker.store.make(kv, delta, Vec::new(), &[]);
+    assert!(matches!(made, Err(Failure::InDoubt(_))), "{made:?}");
+}
+
+/// Once somebody else has its number, nobody knows what became of the last change of a process: to say that it was not made would be to make it again.
 #[test]
-fn what_is_only_in_a_copy_is_forgotten() {
-    let kv = Model::new(|| Fate::Answered);
-    let (mut busy, mut lost) = (Client::new(1), Client::new(2));
-    busy.open(&kv);
-    lost.open(&kv);
-    let claim = Claim { ttl: 1, ..Claim::one("lost", &["b"]) };
-    let told = lost.table.claim(lost.table.now() + 1, &claim);
-    assert!(matches!(told, Ok(Outcome::Granted(_))), "{told:?}");
-    let written = lost.replica.take_written();
-    let delta = Delta { author: 7, changes: lost.replica.changes(&written) };
-    for step in 0..300 {
-        let claim = Claim { ttl: 1, ..Claim::one("busy", &["a"]) };
-        busy.run(&kv, |table| table.claim(table.now().max(step) + 2, &claim)).unwrap();
+fn who_lost_its_number_does_not_know_what_was_made() {
+    for was_made in [true, false] {
+        let (kv, fates) = answering();
+        let (mut lost, mut heir) = (Client::new(1), Client::new(1));
+        lost.open(&kv);
+        heir.open(&kv);
+        lost.run(&kv, |table| table.claim(1, &Claim::one("lost", &["a"]))).unwrap();
+        lost.table.claim(2, &Claim::one("lost", &["b"])).unwrap();
+        let written = lost.replica.take_written();
+        let delta = lost.delta(&written);
+        if was_made {
+            make_in_doubt(&mut lost, &kv, &fates, &delta);
+        }
+        heir.store.catch_up(&kv).unwrap();
+        heir.table.claim(3, &Claim::one("heir", &["c"])).unwrap();
+        let written = heir.replica.take_written();
+        let change = Delta { mark: 7 << 64, ..heir.delta(&written) };
+        assert_eq!(heir.store.make(&kv, &change, Vec::new(), &[]), Ok(Made::Done));
+        let told = lost.store.find_out(&kv, &delta);
+        assert!(matches!(told, Ok(Made::Forgotten(_))), "{told:?}");
     }
-    let made = lost.store.find_out(&kv, &delta);
-    assert!(matches!(made, Ok(Made::Overtaken(_))), "it is known that it was not made: {made:?}");
-    let base = busy.store.base_if_due().expect("it is due").write(&kv).unwrap();
-    busy.store.has_base(base);
-    let made = lost.store.find_out(&kv, &delta);
-    assert!(matches!(made, Ok(Made::Forgotten(_))), "{made:?}");
-    lost.undo(&written);
-    lost.store.catch_up(&kv).unwrap();
-    assert!(lost.replica.words().eq(busy.replica.words()));
+}
+
+/// Whoever had no answer may ask very late, when its change is only in a whole copy. To say that it was not made would be to make it again.
+#[test]
+fn whether_a_change_was_made_is_known_for_as_long_as_its_maker_lives() {
+    for was_made in [true, false] {
+        let (kv, fates) = answering();
+        let (mut busy, mut lost) = (Client::new(1), Client::new(2));
+        busy.open(&kv);
+        lost.open(&kv);
+        let claim = Claim { ttl: 1, ..Claim::one("lost", &["b"]) };
+        let told = lost.table.claim(lost.table.now() + 1, &claim);
+        assert!(matches!(told, Ok(Outcome::Granted(_))), "{told:?}");
+        let written = lost.replica.take_written();
+        let delta = lost.delta(&written);
+        if was_made {
+            make_in_doubt(&mut lost, &kv, &fates, &delta);
+        }
+        for step in 0..CHANGES + 10 {
+            let claim = Claim { ttl: 1, ..Claim::one("busy", &["a"]) };
+            busy.run(&kv, |table| table.claim(table.now().max(step) + 2, &claim)).unwrap();
+        }
+        let base = busy.store.base_if_due().expect("it is due").write(&kv).unwrap();
+        busy.store.has_base(base);
+        match lost.store.find_out(&kv, &delta) {
+            Ok(Made::Done) => assert!(was_made),
+            Ok(Made::Overtaken(_)) => {
+                assert!(!was_made);
+                lost.undo(&written);
+            }
+            failure => panic!("{failure:?}"),
+        }
+        lost.store.catch_up(&kv).unwrap();
+        assert!(lost.replica.words().eq(busy.replica.words()));
+    }
 }

@@ -4,8 +4,8 @@ use super::replica::Replica;
 use super::tests::Random;
 use crate::home::arrays::{Arrays, new_table};
 use crate::table::{
-    Claim, Error, FOREVER, LeaseId, LeaseState, Limits, Memory, Outcome, Reason, Settings, Table,
-    Time, lease_state,
+    Cancelled, Claim, Error, FOREVER, LeaseId, LeaseState, Limits, Memory, Outcome, Reason,
+    Settings, Table, TicketState, Time, is_kept, lease_state,
 };
 
 const OWNER: u16 = 3;
@@ -151,6 +151,78 @@ fn a_jump_of_the_common_time_ends_nothing() {
     assert_eq!(table.next_due(), 5101);
     assert_eq!(table.renew(5060, lease, None), Ok(5160));
     assert_eq!(state(&table, lease, 5160), Some(LeaseState::Expired));
+    table.advance(5160).unwrap();
+    assert_eq!(table.next_due(), FOREVER, "nothing is left that ends");
+}
+
+/// What is another's does not end here, however long ago its owner was last heard of.
+#[test]
+fn each_ends_what_is_its_own() {
+    let (_owner, table) = copy();
+    let own = granted(table.claim(1, &claim("one", &["a"], 100)));
+    let foreign = Claim { owner: OWNER + 1, ..claim("two", &["b"], 50) };
+    let foreign = granted(table.claim(1, &foreign));
+    assert!(is_kept(table.memory(), own));
+    assert!(!is_kept(table.memory(), foreign));
+    table.advance(200).unwrap();
+    assert_eq!(state(&table, own, 200), Some(LeaseState::Expired));
+    assert_eq!(state(&table, foreign, 200), Some(LeaseState::Held));
+    assert_eq!(table.next_due(), FOREVER);
+    assert_eq!(table.kept_ids(), [own], "what is over as well");
+    assert!(!is_kept(table.memory(), LeaseId(own.0 + table.memory().index_mask() + 1)));
+}
+
+/// Others grant to an owner what it waits for. It counts the time from the grant, by its own clock from when it finds the lease.
+#[test]
+fn what_others_granted_lasts_as_long_as_what_was_granted_here() {
+    let (_owner, table) = copy();
+    let foreign = Claim { owner: OWNER + 1, ..claim("one", &["gpu"], 100) };
+    let lease = granted(table.claim(1, &foreign));
+    table.give_to(1, lease, OWNER).unwrap();
+    assert_eq!(table.lease(lease).unwrap().end, 101);
+    table.find_kept();
+    assert_eq!(table.next_due(), 101);
+    table.memory().kept().unwrap().lag_behind(50);
+    assert_eq!(table.lease(lease).unwrap().end, 151);
+    assert_eq!(state(&table, lease, 150), Some(LeaseState::Held));
+    assert_eq!(state(&table, lease, 151), Some(LeaseState::Expired));
+}
+
+/// At the end of a notice a lease is revoked, even if its own end is the same.
+#[test]
+fn a_notice_that_ends_with_the_lease_revokes_it() {
+    let (_owner, table) = copy();
+    let lease = granted(table.claim(1, &claim("one", &["gpu"], 100)));
+    table.revoke(1, lease, Reason::Operator, "ops", 100).unwrap();
+    assert_eq!(state(&table, lease, 100), Some(LeaseState::Held));
+    assert_eq!(state(&table, lease, 101), Some(LeaseState::Revoked));
+    table.advance(101).unwrap();
+    assert_eq!(table.lease(lease).unwrap().state, LeaseState::Revoked);
+}
+
+/// Whether somebody was told of a grant is known to its owner first.
+#[test]
+fn what_was_granted_to_another_owner_is_not_withdrawn() {
+    let (_owner, table) = copy();
+    let held = granted(table.claim(1, &claim("one", &["gpu"], 100)));
+    let wait = |owner| {
+        let wait = Claim { owner, wait: FOREVER, ..claim("two", &["gpu"], 100) };
+        match table.claim(1, &wait) {
+            Ok(Outcome::Waiting(ticket)) => ticket,
+            told => panic!("{told:?}"),
+        }
+    };
+    let [foreign, own] = [OWNER + 1, OWNER].map(wait);
+    let lease = |ticket| match table.ticket(ticket) {
+        Some(TicketState::Granted(lease)) => lease,
+        told => panic!("{told:?}"),
+    };
+    table.release(2, held).unwrap();
+    assert_eq!(table.cancel(2, foreign), Ok(Cancelled::WasCollected(lease(foreign))));
+    let first = lease(foreign);
+    table.release(3, first).unwrap();
+    let second = lease(own);
+    assert_eq!(table.cancel(3, own), Ok(Cancelled::WasGranted(second)));
 }
 
 /// Whoever renews what is another's has it from then on.

@@ -153,7 +153,11 @@ impl<U: Undo> Core<U> {
                 Outcome::Pending => {}
                 outcome => return outcome,
             }
-            match state.group.as_mut().and_then(|group| group.take_off(|| part.next_author())) {
+            match state
+                .group
+                .as_mut()
+                .and_then(|group| group.take_off(|changes| part.delta_of(changes)))
+            {
                 None => part.landed.wait(&mut state),
                 Some(flight) => {
                     drop(state);

@@ -21,7 +21,7 @@ pub(super) fn in_vain<M: Memory>(
     match table.ticket(id) {
         // Granted, too: that may not have come to count, and is over before it began if it has.
         Some(TicketState::Waiting | TicketState::Granted(_))
-            if table.owner_of_place(table.place_of(id)) == part.owner() && !part.is_sure() =>
+            if part.is_or_was(table.owner_of_place(table.place_of(id))) && !part.is_sure() =>
         {
             Some(TicketState::Refused(Reason::EngineLost))
         }

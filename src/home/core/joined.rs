@@ -40,7 +40,7 @@ impl Core<Replica> {
         let mut store = part.new_store();
         while !store.load(part.kv()).map_err(unreadable)? {
             table.prepare(settings);
-            let delta = part.delta_of(replica.take_written());
+            let delta = part.delta_of(replica.changes(&replica.take_written()));
             match store.make(part.kv(), &delta, Vec::new(), &[]) {
                 Ok(Made::Done) => break,
                 // Somebody else has made it, or this was made after all: the next look tells.
@@ -230,18 +230,21 @@ impl<U: Undo> Core<U> {
         part.listen().map_err(|_| UNREACHABLE)?;
         let (own, cut_off) = (part.owner(), part.cut_off());
         self.reap_all(part, Conditions::default, own, Reason::EngineLost)?;
-        let former = part.take_former();
+        let former = part.former();
         for owner in former.iter().filter(|owner| **owner != own) {
             // Whoever has the number by now gives back what it finds under it before anything else.
             let _ = self.reap_clustered(part, *owner, Reason::EngineLost);
         }
         let left = self.peek(|table| table.leases());
         if left.iter().any(|lease| cut_off.contains(&lease.id) && former.contains(&lease.owner)) {
-            part.remember_former(former);
             return Err(UNREACHABLE);
         }
         // Last, when all of it is over: others may have been faster.
-        self.run_clustered(part, Conditions::default, |table, now| table.was_cut_off(now, &cut_off))
+        self.run_clustered(part, Conditions::default, |table, now| {
+            table.was_cut_off(now, &cut_off)
+        })?;
+        part.forget_former(&former);
+        Ok(())
     }
 
     /// Gives back what a process had that is gone. An error if somebody else has its number by now, or the engine cannot be reached.

@@ -271,6 +271,8 @@ fn what_failed_once() {
         "20427,4,1,14,1,nwlpdc",
         // A claim of before a session was lost came to count in the next one, was told that it was over, and stayed.
         "20576,3,2,15,3,nwpdct",
+        // A claim without an answer was only in a whole copy by the time that its process asked: it got a lease of which nobody was told.
+        "8,2,3,5,2,n",
     ];
     for plan in plans.map(|plan| plan.parse::<Plan>().expect("a plan")) {
         if let Err(why) = run(plan, SHARED, false, sound_engine).verdict {
