@@ -38,6 +38,21 @@ fn caught(place: &Place, manager: &LeaseManager) -> Process {
 }
 
 #[test]
+fn a_process_that_stops_itself_at_rest_holds_nobody_up() {
+    let place = Place::new();
+    let manager = place.open();
+    let mut process = Process::worker(&place);
+    process.say("churn-and-stop other");
+    for _ in 0..200 {
+        process.await_stop();
+        let lease = manager.acquire("gpu0", "me", HOUR).expect("nobody has the lock");
+        manager.release(lease).unwrap();
+        process.go_on();
+    }
+    manager.verify().unwrap();
+}
+
+#[test]
 fn a_stopped_process_with_the_lock_holds_nobody_up_for_ever() {
     let place = Place::new();
     let manager = place.open();

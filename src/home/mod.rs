@@ -130,6 +130,8 @@ delegate! {
     #[cfg(feature = "capi")]
     fn await_keeper(&self);
     #[cfg(target_os = "linux")]
+    fn at_rest(&self, act: &mut dyn FnMut());
+    #[cfg(target_os = "linux")]
     fn host_info(&self) -> Option<HostInfo>;
     #[cfg(target_os = "linux")]
     fn keep_for_children(&self, id: LeaseId) -> Result<Inherited, Error>;

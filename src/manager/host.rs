@@ -24,6 +24,19 @@ impl LeaseManager {
         self.home().host_info()
     }
 
+    /// Acts while no thread of this process is at work on the table; threads that want to be wait meanwhile. For a process that is about to stop itself, as
+    /// a job does when its user presses Ctrl-Z: one that stops in the middle of a change has all others wait until it goes on.
+    ///
+    /// What `act` does must not call this manager, nor others on the same table: it would wait for itself.
+    pub fn at_rest(&self, act: impl FnOnce()) {
+        let mut act = Some(act);
+        self.home().at_rest(&mut || {
+            if let Some(act) = act.take() {
+                act();
+            }
+        });
+    }
+
     /// Makes the lease one of a tree of processes: it is held as long as any process has the descriptor that this gives, which programs and
     /// children that this process starts from now on inherit. When the last of them is gone, it ends as if its holder had died.
     ///

@@ -153,6 +153,11 @@ impl Process {
     /// Stops it, and comes back when it has stopped.
     pub fn stop(&self) {
         self.signal(libc::SIGSTOP);
+        self.await_stop();
+    }
+
+    /// Comes back when it has stopped.
+    pub fn await_stop(&self) {
         let mut status = 0;
         // SAFETY: waits for a child of ours, and the place is valid.
         let found = unsafe { libc::waitpid(self.pid() as i32, &mut status, libc::WUNTRACED) };

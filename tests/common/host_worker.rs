@@ -41,6 +41,14 @@ fn told(answer: Result<LeaseId, Error>) -> String {
     }
 }
 
+fn churn(manager: &LeaseManager, resource: &str, holder: &str) -> ! {
+    loop {
+        if let Ok(lease) = manager.acquire(resource, holder, Duration::from_secs(3600)) {
+            manager.release(lease).unwrap();
+        }
+    }
+}
+
 impl Worker {
     fn obey(&mut self, words: &[&str]) -> String {
         let manager = &self.manager;
@@ -87,11 +95,17 @@ impl Worker {
                 number.to_string()
             }
             ["fork", lease] => self.fork(id(lease)),
-            ["churn", resource] => loop {
-                if let Ok(lease) = manager.acquire(resource, &holder, Duration::from_secs(3600)) {
-                    manager.release(lease).unwrap();
+            ["churn", resource] => churn(manager, resource, &holder),
+            // Again and again, whenever it is continued.
+            ["churn-and-stop", resource] => std::thread::scope(|scope| {
+                scope.spawn(|| churn(manager, resource, &holder));
+                loop {
+                    manager.at_rest(|| {
+                        // SAFETY: takes no pointers.
+                        unsafe { libc::raise(libc::SIGSTOP) };
+                    });
                 }
-            },
+            }),
             other => panic!("not an order: {other:?}"),
         }
     }

@@ -327,6 +327,14 @@ impl<U: Undo> Core<U> {
     }
 
     /// Was the table of others when this process was forked? Then it must not touch anything, its own memory included: a fork may have cut short any change of it.
+    /// Acts while no thread of this process has the table.
+    #[cfg(target_os = "linux")]
+    pub fn at_rest(&self, act: &mut dyn FnMut()) {
+        // A forked child has no other threads, and never gets what they had locked.
+        let _state = (!self.is_forked()).then(|| self.state.lock());
+        act();
+    }
+
     fn is_forked(&self) -> bool {
         #[cfg(target_os = "linux")]
         if let Some(host) = self.host() {

@@ -70,6 +70,14 @@ impl Fate {
         Fate { lease, watch, manners, time_is_up_at, phase: Phase::Running, code: 0 }
     }
 
+    /// Acts while this process is at work on no table: nobody waits for one that stops then.
+    pub fn at_rest(&self, act: impl FnOnce()) {
+        match &self.lease {
+            Some((manager, _)) => manager.at_rest(act),
+            None => act(),
+        }
+    }
+
     /// Readable when there is something to look at.
     pub fn watch(&self) -> Option<BorrowedFd<'_>> {
         self.watch.as_ref().map(AsFd::as_fd)

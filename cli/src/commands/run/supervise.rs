@@ -102,7 +102,7 @@ impl Supervisor {
         }
         let had_it = terminal.take_back();
         if had_it || signal != libc::SIGSTOP {
-            self.signals.stop_by(signal);
+            self.fate.at_rest(|| self.signals.stop_by(signal));
             self.go_on();
         }
     }
