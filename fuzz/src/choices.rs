@@ -19,6 +19,7 @@ impl<'a> Choices<'a> {
         }
     }
 
+    #[allow(dead_code, reason = "not every target draws so much at once")]
     pub fn half(&mut self) -> u16 {
         u16::from_le_bytes([self.byte(), self.byte()])
     }

@@ -1,36 +1,30 @@
-//! Choices, drawn from bytes.
+//! What calls are made with, drawn from bytes.
 
+use crate::choices::Choices;
 use crate::memory::Place;
 
 /// So many bytes decide about one call. A fixed number, so that a change of one call leaves the others as they were.
 pub const RECORD: usize = 32;
 
-/// What is left of the bytes for one call; when they are used up, zeros follow. Zero is always an ordinary choice.
-pub struct Input<'a> {
-    bytes: &'a [u8],
+/// What is left of the bytes for one call. Zero is always an ordinary choice.
+pub struct Input<'a>(Choices<'a>);
+
+impl<'a> std::ops::Deref for Input<'a> {
+    type Target = Choices<'a>;
+    fn deref(&self) -> &Choices<'a> {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Input<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
 }
 
 impl<'a> Input<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Input { bytes }
-    }
-
-    pub fn byte(&mut self) -> u8 {
-        match self.bytes.split_first() {
-            Some((&first, rest)) => {
-                self.bytes = rest;
-                first
-            }
-            None => 0,
-        }
-    }
-
-    pub fn below(&mut self, limit: usize) -> usize {
-        self.byte() as usize % limit
-    }
-
-    pub fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
-        choices[self.below(choices.len())]
+        Input(Choices::new(bytes))
     }
 
     /// A number of any size.

@@ -6,6 +6,8 @@
 mod c;
 mod call;
 mod calls;
+#[path = "../choices.rs"]
+mod choices;
 mod input;
 mod manager;
 mod memory;
