@@ -40,6 +40,7 @@ impl Terminal {
         };
         // SAFETY: it only makes system calls.
         unsafe { command.pre_exec(hang_up) };
+        assert!(is_as_usual(&slave), "before it begins");
         let child = command.spawn().unwrap();
         let mut output = master.try_clone().unwrap();
         let (tell, written) = channel();
@@ -110,13 +111,17 @@ impl Terminal {
 
     /// Are lines typed and echoed as usual?
     pub fn is_as_usual(&self) -> bool {
-        // SAFETY: settings are numbers, and are filled in before they are read.
-        let mut settings: libc::termios = unsafe { std::mem::zeroed() };
-        // SAFETY: asks a terminal that is open for its settings.
-        assert_eq!(unsafe { libc::tcgetattr(self.line.as_raw_fd(), &mut settings) }, 0);
-        let usual = libc::ICANON | libc::ECHO | libc::ISIG;
-        settings.c_lflag & usual == usual
+        is_as_usual(&self.line)
     }
+}
+
+fn is_as_usual(line: &OwnedFd) -> bool {
+    // SAFETY: settings are numbers, and are filled in before they are read.
+    let mut settings: libc::termios = unsafe { std::mem::zeroed() };
+    // SAFETY: asks a terminal that is open for its settings.
+    assert_eq!(unsafe { libc::tcgetattr(line.as_raw_fd(), &mut settings) }, 0);
+    let usual = libc::ICANON | libc::ECHO | libc::ISIG;
+    settings.c_lflag & usual == usual
 }
 
 impl Drop for Terminal {
