@@ -1,5 +1,5 @@
 //! The readers that do not take the lock, through the interleavings with a command of the real table.
-//! Run by `RUSTFLAGS="--cfg loom" cargo test --release --test loom_slot`.
+//! Run by `RUSTFLAGS="--cfg loom" cargo test --test loom_slot`.
 //!
 //! The reader is the spawned thread and the table stays in the first one: loom explores backwards from the last store
 //! that a load could have seen, so it must see the stores before the loads.
