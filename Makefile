@@ -12,7 +12,7 @@ help:
 	@echo 'make torture   kills processes at every instruction of every change of a shared table, and in a long storm'
 	@echo 'make soak      every language on every home at once, for ten minutes (MINUTES=n): is memory flat?'
 	@echo 'make simulate  simulated machines with everything that can go wrong, for a minute (SECONDS_TO_SIMULATE=n, TERN_SEED=n)'
-	@echo 'make mutants   changes the rules in one place at a time: does a test notice? For hours; scripts/mutants FILE for a part'
+	@echo 'make mutants   changes the rules in one place at a time: does a test notice? For an hour; scripts/mutants FILE for a part'
 	@echo 'make header    makes include/ternlease.h from the code'
 	@echo 'make examples  runs every example'
 	@echo 'make doc       builds the documentation'

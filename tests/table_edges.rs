@@ -2,15 +2,13 @@
 
 mod common;
 
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use common::{granted, lease_of, waiting};
+use common::{granted, lease_of, table, waiting};
 use ternlease::home::process::{Arrays, new_table};
 use ternlease::table::*;
-
-fn table() -> Table<Arrays> {
-    new_table(Settings::default())
-}
 
 fn small(limits: Limits) -> Table<Arrays> {
     new_table(Settings { limits, ..Settings::default() })
@@ -58,6 +56,26 @@ fn a_table_made_later_gives_larger_ids() {
     assert_eq!(first_sequence(limits, Duration::ZERO), 0);
     assert_eq!(first_sequence(limits, Duration::from_secs(1)), 1 << 14);
     assert_eq!(first_sequence(limits, Duration::from_millis(2500)), 5 << 13);
+}
+
+#[test]
+fn ids_are_made_of_the_numbers_that_a_table_is_given() {
+    static NEXT: AtomicU64 = AtomicU64::new(10);
+    fn three(bits: u32) -> Range<u64> {
+        assert_eq!(1 << bits, table().memory().index_mask() + 1);
+        let start = NEXT.fetch_add(10, Ordering::Relaxed);
+        start..start + 3
+    }
+    let tables =
+        [0, 1].map(|_| new_table(Settings { numbers: Some(three), ..Settings::default() }));
+    let mut numbers = Vec::new();
+    for _ in 0..4 {
+        for t in &tables {
+            let id = granted(t.claim(0, &Claim { take: Take::Shared, ..Claim::one("a", &["x"]) }));
+            numbers.push(id.0 / (t.memory().index_mask() + 1));
+        }
+    }
+    assert_eq!(numbers, [10, 20, 11, 21, 12, 22, 30, 40]);
 }
 
 #[test]

@@ -238,16 +238,18 @@ fn the_node_of_what_is_in_use_stays() {
 
 #[test]
 fn nodes_that_are_lost_at_once_are_all_lost() {
-    let (t, ids) = devices("abc");
-    for node in [["a"], ["b"], ["c"]] {
-        let here = Claim { take: Take::Shared, owner: 5, ..Claim::one("agent", &node) };
-        granted(t.claim(0, &here));
+    for nodes in ["ab", "abc"] {
+        let (t, ids) = devices(nodes);
+        for node in [["a"], ["b"], ["c"]].into_iter().take(nodes.len()) {
+            let here = Claim { take: Take::Shared, owner: 5, ..Claim::one("agent", &node) };
+            granted(t.claim(0, &here));
+        }
+        let held: Vec<LeaseId> =
+            ids.iter().map(|id| granted(t.claim(0, &claim("w", &[*id], 1)))).collect();
+        t.reap(1, 5, Reason::HolderDied).unwrap();
+        for lease in held {
+            assert_eq!(t.lease(lease).unwrap().reason, Some(Reason::NodeDrain));
+        }
+        t.verify().unwrap();
     }
-    let held: Vec<LeaseId> =
-        ids.iter().map(|id| granted(t.claim(0, &claim("w", &[*id], 1)))).collect();
-    t.reap(1, 5, Reason::HolderDied).unwrap();
-    for lease in held {
-        assert_eq!(t.lease(lease).unwrap().reason, Some(Reason::NodeDrain));
-    }
-    t.verify().unwrap();
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{granted, lease_of, waiting};
+use common::{granted, lease_of, patient, waiting};
 use ternlease::home::process::{Arrays, new_table};
 use ternlease::table::*;
 
@@ -13,11 +13,6 @@ fn table(deadlocks: DeadlockPolicy, implied_wants: bool) -> Table<Arrays> {
 
 fn plain() -> Table<Arrays> {
     table(DeadlockPolicy::Report, false)
-}
-
-/// One slot of the first of these that fits, for ever, however long it takes.
-fn patient<'a>(holder: &'a str, candidates: &'a [&'a str]) -> Claim<'a> {
-    Claim { wait: FOREVER, ..Claim::one(holder, candidates) }
 }
 
 fn end_and_reason(t: &Table<Arrays>, lease: LeaseId) -> (Time, Option<Reason>) {

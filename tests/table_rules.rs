@@ -2,13 +2,9 @@
 
 mod common;
 
-use common::{granted, lease_of, waiting};
+use common::{granted, lease_of, table, waiting};
 use ternlease::home::process::{Arrays, new_table};
 use ternlease::table::*;
-
-fn table() -> Table<Arrays> {
-    new_table(Settings::default())
-}
 
 #[test]
 fn a_lease_is_held_until_its_end() {

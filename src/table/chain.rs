@@ -135,3 +135,26 @@ impl<M: Memory> Table<M> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::cell::Cell;
+    use super::super::{Claim, Outcome, Settings};
+    use super::*;
+    use crate::home::process::new_table;
+
+    #[test]
+    fn a_chain_that_comes_back_to_its_beginning_makes_no_sense() {
+        let table = new_table(Settings::default());
+        let take = |parent, name: [&str; 1]| match table
+            .claim(0, &Claim { parent, ..Claim::one("a", &name) })
+        {
+            Ok(Outcome::Granted(lease)) => lease,
+            told => panic!("{told:?}"),
+        };
+        let parent = take(None, ["x"]);
+        let child = take(Some(parent), ["y"]);
+        table.extra_record(table.lease_index(child.0)).children.put(table.lease_index(parent.0));
+        assert_eq!(table.revoke(0, parent, Reason::Operator, "", 5), Err(Error::Corrupt));
+    }
+}

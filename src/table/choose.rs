@@ -32,7 +32,10 @@ impl<M: Memory> Table<M> {
         let mut missing = count as u32;
         while missing > 0 {
             // The tightest that is large enough, else the largest; among equals the first in order.
-            let rank = |free: u32| if free >= missing { (0, free) } else { (1, u32::MAX - free) };
+            let rank = |free: u32| match free >= missing {
+                true => (0, i64::from(free)),
+                false => (1, -i64::from(free)),
+            };
             let open = fitting.iter().map(|&resource| self.island_notes(resource));
             let open = open.filter(|notes| notes.free.get() != 0);
             let Some(best) = open.min_by_key(|notes| rank(notes.free.get())) else { break };

@@ -4,7 +4,6 @@ use super::layout::flag;
 use super::lease::priority_of;
 use super::memory::Memory;
 use super::resource::Demand;
-use super::slot::Word;
 use super::types::{Error, LeaseId, TicketId, Time};
 use super::{Reason, Table};
 
@@ -225,10 +224,8 @@ impl<M: Memory> Table<M> {
         }
         let grace = self.grace_of(youngest);
         self.take_away(youngest, now, Reason::DeadlockVictim, "", grace);
-        // Who was not held, or is not leaving, would be found again and again.
-        self.check(
-            self.is_leaving(youngest) || !Word(self.lease_record(youngest).slot.word.get()).held(),
-        )
+        // One that is not over or leaving would be found again and again.
+        self.check(self.is_leaving(youngest))
     }
 
     /// How old the claim is that became this lease. A holder that lost a lease to break a deadlock keeps its age, and

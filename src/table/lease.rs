@@ -194,9 +194,7 @@ impl<M: Memory> Table<M> {
         self.sub(&ended.len, 1);
         self.forget_holds(record);
         self.release_holder(record.holder.get());
-        if record.flags.get() & flag::EXTRA != 0 {
-            self.forget_revoker(oldest);
-        }
+        self.forget_revoker(oldest);
         self.give(&self.header().leases, oldest, |t, i| &t.lease_record(i).next);
     }
 
@@ -243,8 +241,7 @@ impl<M: Memory> Table<M> {
             let own = if word.ends_revoked() { FOREVER } else { word.time() };
             let new = wanted.min(limit).max(own);
             end = new.min(notice_end);
-            let locked = revoking || record.flags.get() & flag::CHILD != 0;
-            Some(word.with_end(end, notice_end <= new && revoking, locked).0)
+            Some(word.with_end(end, notice_end <= new && revoking, false).0)
         });
         let Some(old_end) = old.map(Word::time) else {
             // Seen past its end since this command began.
@@ -252,9 +249,6 @@ impl<M: Memory> Table<M> {
         };
         if is_late(now, old_end, old_ttl) {
             self.record_event(kind::RENEWED_LATE, now, id.0, end, None);
-        }
-        if record.timer.get() == 0 {
-            self.move_lease_timer(id.0, end);
         }
         self.leave(end)
     }
@@ -295,22 +289,23 @@ impl<M: Memory> Table<M> {
             // Renewed in the last moment.
             None => {
                 let word = Word(record.slot.word.get());
-                let end = word.time();
-                self.check(word.held() && end > now);
-                self.move_lease_timer(record.slot.id.get(), end);
+                self.check(word.held());
+                self.move_lease_timer(record.slot.id.get(), word.time());
             }
         }
     }
 
-    /// Ends a held lease now.
+    /// Ends a held lease now; as it would have ended by itself, if somebody has seen it past its end since the command began.
     #[inline(always)]
     pub(super) fn end_lease(&self, index: u32, at: Time, reason: Reason) {
         let slot = &self.lease_record(index).slot;
         let changed = self.change_word(slot, |word| {
-            word.held().then(|| Slot::ended_word(word, at, reason.is_revocation()))
+            let own = word.held() && !word.over();
+            own.then(|| Slot::ended_word(word, at, reason.is_revocation()))
         });
-        if changed.is_some() {
-            self.finish_end(index, at, reason);
+        match changed {
+            Some(_) => self.finish_end(index, at, reason),
+            None => self.end_by_time(index, at),
         }
     }
 
@@ -343,7 +338,7 @@ impl<M: Memory> Table<M> {
             self.sub(&header.takeable, 1);
         }
         self.set_reason(record, reason);
-        if flags & flag::EXTRA != 0 && !reason.is_revocation() {
+        if !reason.is_revocation() {
             self.forget_revoker(index);
         }
         self.count_worker(worker, -1, 0);

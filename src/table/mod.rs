@@ -13,6 +13,8 @@ pub mod cell;
 mod chain;
 mod choose;
 mod claim;
+#[cfg(test)]
+mod damage;
 mod deadlock;
 mod event;
 mod hold;
@@ -36,6 +38,8 @@ pub(crate) mod scratch;
 mod settle;
 pub(crate) mod slot;
 mod takeback;
+#[cfg(test)]
+mod tests;
 mod ticket;
 mod timers;
 mod types;

@@ -87,8 +87,7 @@ impl<M: Memory> Table<M> {
             if record.hash.get() == key.hash && self.is_named(record, &key) {
                 return index;
             }
-            let another = || link & LINK != 0 && self.is_another(index, &key);
-            if !self.check(fuel != 0) || !self.check_shared(another) {
+            if !self.check(fuel != 0) || !self.check_shared(|| self.is_another(index, &key)) {
                 return 0;
             }
             link = record.next.get();

@@ -79,7 +79,11 @@ impl<M: Memory> Table<M> {
         list.truncate(most);
         // Some end with their parents.
         for &lease in list.iter().filter(|&&lease| held(lease)) {
-            self.end_lease(lease, now, reason);
+            // One whose own end has come ends by that: readers have seen it do so.
+            match Word(self.lease_record(lease).slot.word.get()).is_past(now) {
+                true => self.end_by_time(lease, now),
+                false => self.end_lease(lease, now, reason),
+            }
             reaped.leases += 1;
         }
         self.scratch.reaped.replace(list);
@@ -176,5 +180,74 @@ impl<M: Memory> Table<M> {
 
     pub(super) fn last_lease_record(&self) -> u32 {
         self.last_used(&self.header().leases, self.memory.leases().len())
+    }
+}
+
+#[cfg(test)]
+#[cfg(feature = "cluster")]
+mod tests {
+    use super::super::{Claim, Limits, Outcome, Settings};
+    use super::*;
+    use crate::home::process::{Arrays, new_table};
+
+    fn take(table: &Table<Arrays>, owner: u16, name: &str) -> LeaseId {
+        match table.claim(0, &Claim { owner, ..Claim::one("a", &[name]) }) {
+            Ok(Outcome::Granted(lease)) => lease,
+            told => panic!("{told:?}"),
+        }
+    }
+
+    /// Whom the events after this one are about, and whether those are all.
+    fn owners(table: &Table<Arrays>, event: u64) -> (Vec<u16>, bool) {
+        let mut found = Vec::new();
+        let all = table.owners_since(event, |owner| found.push(owner));
+        (found, all)
+    }
+
+    #[test]
+    fn events_concern_the_owners_of_their_leases_and_claims() {
+        let limits = Limits { history: 4, ..Limits::default() };
+        let table = new_table(Settings { limits, ..Settings::default() });
+        let [first, second] = [7, 8].map(|owner| take(&table, owner, &owner.to_string()));
+        let wait = Claim { owner: 9, wait: 5, ..Claim::one("b", &["7"]) };
+        table.claim(0, &wait).unwrap();
+        assert_eq!(owners(&table, 0), (vec![7, 8], true));
+        table.advance(5).unwrap();
+        assert_eq!(owners(&table, 2), (vec![9], true));
+        table.revoke(5, second, Reason::Operator, "", 10).unwrap();
+        assert_eq!(owners(&table, 4), (vec![8], true));
+        table.release(6, first).unwrap();
+        assert_eq!(owners(&table, 4), (vec![8, 7], true));
+        assert_eq!(owners(&table, 0), (vec![9, 8, 7], false), "the first two are overwritten");
+        let index = table.known_lease(second).unwrap();
+        assert_eq!(table.lease_record(index).owner(), 8);
+    }
+
+    #[test]
+    fn whom_an_event_concerns_is_forgotten_with_its_lease() {
+        // Four events are remembered then, and three leases that ended.
+        let limits = Limits { history: 3, ..Limits::default() };
+        let table = new_table(Settings { limits, ..Settings::default() });
+        let parent = take(&table, 1, "x");
+        for (owner, name) in [(2, ["a"]), (3, ["b"]), (4, ["c"])] {
+            let child = Claim { owner, parent: Some(parent), ..Claim::one("a", &name) };
+            table.claim(0, &child).unwrap();
+        }
+        table.release(0, parent).unwrap();
+        assert_eq!(owners(&table, 5), (vec![3, 2, 1], true));
+        assert_eq!(owners(&table, 4), (vec![3, 2, 1], false));
+    }
+
+    #[test]
+    fn leases_of_one_that_was_cut_off_did_not_end_by_its_death() {
+        let table = new_table(Settings::default());
+        let [died, other, released] = ["x", "y", "z"].map(|name| take(&table, 7, name));
+        table.release(0, released).unwrap();
+        table.reap(0, 7, Reason::HolderDied).unwrap();
+        table.was_cut_off(0, &[died, released, LeaseId(1)]).unwrap();
+        let reasons = [died, other, released].map(|lease| table.lease(lease).unwrap().reason);
+        let expected = [Reason::EngineLost, Reason::HolderDied, Reason::Released];
+        assert_eq!(reasons, expected.map(Some));
+        assert_eq!(expected.map(|reason| table.count(reason)), [1; 3]);
     }
 }

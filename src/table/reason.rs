@@ -185,9 +185,18 @@ mod tests {
 
     #[test]
     fn classes_follow_the_hundreds() {
-        assert_eq!(Reason::SpareReclaimed.class(), ReasonClass::Contention);
-        assert_eq!(Reason::HolderDied.class(), ReasonClass::Ended);
-        assert!(Reason::Shutdown.is_revocation());
-        assert!(!Reason::TimedOut.is_revocation());
+        for reason in Reason::ALL {
+            assert_eq!(reason.class() as u16, reason.code() / 100, "{reason}");
+            assert_eq!(reason.is_revocation(), reason.class() < ReasonClass::Ended, "{reason}");
+        }
+    }
+
+    #[test]
+    fn each_class_has_an_advice_of_its_own() {
+        let all: std::collections::BTreeSet<_> =
+            Reason::ALL.iter().map(|reason| reason.class().advice()).collect();
+        // What ended and what was refused are the same to who still needs it.
+        assert_eq!(all.len(), 6);
+        assert!(all.iter().all(|advice| advice.len() > 5));
     }
 }

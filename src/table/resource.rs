@@ -63,8 +63,10 @@ impl Usage {
         if demand.exclusive {
             return self.slots == 0 && self.memory == 0;
         }
-        self.slots.saturating_add(demand.slots) <= resource.slots.get()
-            && self.memory.saturating_add(demand.memory) <= resource.memory.get()
+        let fits =
+            |taken: u32, more: u32, all: u32| taken.checked_add(more).is_some_and(|n| n <= all);
+        fits(self.slots, demand.slots, resource.slots.get())
+            && fits(self.memory, demand.memory, resource.memory.get())
     }
 
     /// What the demand takes of the resource.
@@ -130,11 +132,9 @@ fn worst(bits: u32) -> Health {
     }
 }
 
-/// Could the demand be served if the resource were empty and healthy?
+/// Could the demand be served if the resource were empty and healthy? One that is shared or exclusive has no amounts.
 pub(super) fn possible(resource: &Resource, demand: &Demand) -> bool {
-    demand.shared
-        || demand.exclusive
-        || (demand.slots <= resource.slots.get() && demand.memory <= resource.memory.get())
+    demand.slots <= resource.slots.get() && demand.memory <= resource.memory.get()
 }
 
 impl<M: Memory> Table<M> {

@@ -128,6 +128,11 @@ impl<M: Memory> Table<M> {
         self.set_reason(record, reason);
         let mut end = 0;
         self.change_word(&record.slot, |word| {
+            if word.over() {
+                // Whoever was told of its end was told the truth.
+                end = word.time();
+                return None;
+            }
             let own = if word.ends_revoked() { FOREVER } else { word.time() };
             end = own.min(until);
             Some(word.with_end(end, until <= own, true).0)
@@ -169,6 +174,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// Drops the reference to whoever revoked it.
+    #[inline]
     pub(super) fn forget_revoker(&self, index: u32) {
         if self.lease_record(index).flags.get() & flag::EXTRA == 0 {
             return;

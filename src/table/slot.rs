@@ -97,9 +97,10 @@ impl Word {
         self.0 & FOREVER
     }
 
+    /// Another end for a held lease that nobody has seen past the one it has. What is marked stays so: a lease is not released from a notice or from its parent.
     #[inline(always)]
     pub(crate) fn with_end(self, end: Time, ends_revoked: bool, locked: bool) -> Word {
-        let keep = self.0 & !(FOREVER | REVOKE | LOCKED | OVER);
+        let keep = self.0 & !FOREVER;
         let revoke = if ends_revoked { REVOKE } else { 0 };
         let locked = if locked { LOCKED } else { 0 };
         Word(keep | end | revoke | locked)
@@ -285,6 +286,37 @@ mod tests {
         let slot = filled(7, 100, 100);
         assert_eq!(slot.renew(7, 76), QuickRenewal::AskTable);
         assert_eq!(slot.renew(7, 75), QuickRenewal::Until(175));
+    }
+
+    #[test]
+    fn who_is_told_of_an_end_is_told_what_became_of_the_lease_meanwhile() {
+        let slot = filled(7, 10, 10);
+        let seen = Word(slot.word.get());
+        slot.word.put(seen.with_end(20, false, false).0);
+        assert_eq!(slot.tell_over(7, seen, 12), Some(LeaseState::Held));
+        assert_eq!(slot.renew(7, 12), QuickRenewal::Until(22), "nobody was told that it is over");
+        slot.word.put(Slot::ended_word(seen, 9, true));
+        assert_eq!(slot.tell_over(7, seen, 12), Some(LeaseState::Revoked));
+        assert_eq!(slot.tell_over(7, Word(slot.word.get()), 12), Some(LeaseState::Revoked));
+        slot.id.put(0);
+        assert_eq!(slot.tell_over(7, seen, 12), None);
+    }
+
+    #[test]
+    fn a_lease_that_ends_leaves_its_generation() {
+        let slot = filled(7, 10, 10);
+        for _ in 0..5000 {
+            let ended = Slot::ended_word(Word(slot.word.get()), 10, true);
+            assert_eq!(Word(ended).state(10), Some(LeaseState::Revoked));
+            let last = slot.word.get();
+            slot.word.put(ended);
+            slot.word.put(slot.next_word(10, false));
+            assert_ne!(
+                slot.word.get(),
+                last,
+                "whoever saw the last lease would take this one for it"
+            );
+        }
     }
 
     #[test]

@@ -77,12 +77,12 @@ pub(crate) fn wait_end<M: Memory>(memory: &M, id: TicketId) -> Option<Time> {
 }
 
 /// Differs for tickets that differ in one byte of what they ask for.
-fn ask_mark(record: &Ticket) -> u32 {
-    let how = record.flags.get() & (flag::EXCLUSIVE | flag::SHARED | flag::TOGETHER);
-    !(record.count.get()
-        ^ record.slots.get().rotate_left(8)
-        ^ record.memory.get().rotate_left(16)
-        ^ record.line.get().rotate_left(24)
+fn ask_mark(count: u32, slots: u32, memory: u32, line: u32, flags: u32) -> u32 {
+    let how = flags & (flag::EXCLUSIVE | flag::SHARED | flag::TOGETHER);
+    !(count
+        ^ slots.rotate_left(8)
+        ^ memory.rotate_left(16)
+        ^ line.rotate_left(24)
         ^ how.rotate_left(4))
 }
 
@@ -166,7 +166,8 @@ impl<M: Memory> Table<M> {
         self.set(&record.slots, grant.demand.slots);
         self.set(&record.memory, grant.demand.memory);
         self.set(&record.flags, flags);
-        self.set(&record.ask_mark, ask_mark(record));
+        let (slots, memory) = (grant.demand.slots, grant.demand.memory);
+        self.set(&record.ask_mark, ask_mark(new.count, slots, memory, line, flags));
         self.set_priorities(index, grant.priority, new.effective);
         let id = number << self.id_bits | index as u64;
         self.set(&record.id, id);
@@ -261,7 +262,9 @@ impl<M: Memory> Table<M> {
     /// Does a ticket that is about to be granted ask for what its claim asked for? With one byte less it would fit beside whoever has it all.
     pub(super) fn is_as_asked(&self, index: u32) -> bool {
         let record = self.ticket_record(index);
-        record.ask_mark.get() == ask_mark(record)
+        let asked = [&record.count, &record.slots, &record.memory, &record.line, &record.flags];
+        let [count, slots, memory, line, flags] = asked.map(|cell| cell.get());
+        record.ask_mark.get() == ask_mark(count, slots, memory, line, flags)
     }
 
     /// Turns a ticket into a lease. There is room, and enough of its candidates fit.
@@ -405,12 +408,7 @@ impl<M: Memory> Table<M> {
 
     /// Refuses the tickets that were to become children of a lease that has ended.
     pub(super) fn refuse_children_of(&self, parent: u64, at: Time) {
-        let mut next = self.header().queue_head.get();
-        let mut left = self.longest;
-        while next != 0 && left > 0 {
-            let ticket = next;
-            next = self.ticket_record(ticket).next.get();
-            left -= 1;
+        for ticket in self.queue() {
             if self.ticket_record(ticket).parent.get() == parent {
                 // A ticket queued after the parent's end by time would have been refused: `at` is not before it.
                 let at = at.max(self.ticket_record(ticket).queued_at.get());

@@ -246,3 +246,44 @@ fn parent(place: u32) -> u32 {
 fn first_child(place: u32) -> Option<u32> {
     place.checked_sub(1)?.checked_mul(4)?.checked_add(2)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::cell::Cell;
+    use super::super::{Claim, Outcome, Settings};
+    use super::*;
+    use crate::home::process::new_table;
+
+    /// A timer in which something was damaged belongs to nobody who knows it.
+    #[test]
+    fn the_first_timer_and_its_owner_know_each_other() {
+        let t = new_table(Settings::default());
+        t.claim(0, &Claim { ttl: 5, ..Claim::one("a", &["x"]) }).unwrap();
+        t.claim(0, &Claim { ttl: 20, ..Claim::one("a", &["y"]) }).unwrap();
+        let ticket = t.claim(0, &Claim { wait: 10, ..Claim::one("b", &["y"]) }).unwrap();
+        let Outcome::Waiting(ticket) = ticket else { panic!() };
+        // Moves them where they are in order.
+        t.advance(5).unwrap();
+        let (at, owner) = t.timer_at(1);
+        assert_eq!((at, owner), (10, ticket.0 | TICKET));
+        assert!(t.is_first_timer_of(owner));
+        let record = t.ticket_record(t.ticket_index(ticket.0));
+        record.timer.put(2);
+        assert!(!t.is_first_timer_of(owner), "it takes another for its own");
+        record.timer.put(1);
+        record.id.put(ticket.0 + t.index_mask + 1);
+        assert!(!t.is_first_timer_of(owner), "there is another ticket in its place");
+        record.id.put(ticket.0);
+
+        t.advance(10).unwrap();
+        let (at, owner) = t.timer_at(1);
+        assert_eq!((at, owner & TICKET), (20, 0));
+        assert!(t.is_first_timer_of(owner));
+        let record = t.lease_record(t.lease_index(owner));
+        record.timer.put(2);
+        assert!(!t.is_first_timer_of(owner));
+        record.timer.put(1);
+        record.slot.id.put(owner + t.index_mask + 1);
+        assert!(!t.is_first_timer_of(owner));
+    }
+}

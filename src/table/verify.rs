@@ -6,6 +6,7 @@ use super::memory::Memory;
 use super::names::pieces;
 use super::resource::Usage;
 use super::slot::Word;
+use super::ticket::{effective_priority, own_priority};
 use super::types::FOREVER;
 
 impl<M: Memory> Table<M> {
@@ -108,11 +109,14 @@ impl<M: Memory> Table<M> {
     fn verify_queue(&self) -> Result<(), String> {
         let header = self.header();
         let (mut waiting, mut children, mut overtakers, mut last) = (0, 0, 0, None);
+        let (mut not_spare, mut raised) = (0, 0);
         for ticket in self.queue() {
             let record = self.ticket_record(ticket);
             waiting += 1;
-            children += self.has_flag(ticket, flag::CHILD) as u32;
-            overtakers += self.has_flag(ticket, flag::OVERTAKE) as u32;
+            children += self.has_flag(ticket, flag::CHILD) as u64;
+            overtakers += self.has_flag(ticket, flag::OVERTAKE) as u64;
+            not_spare += !self.has_flag(ticket, flag::SPARE) as u64;
+            raised += (effective_priority(record) != own_priority(record)) as u64;
             if record.result.get() != 0 {
                 return Err(format!("ticket {} is decided and waits", record.id.get()));
             }
@@ -125,24 +129,28 @@ impl<M: Memory> Table<M> {
                 return Err(format!("ticket {} is missing from its line", record.id.get()));
             }
         }
+        let (mut holding, mut waited, mut entangled) = (0, 0, 0);
+        for worker in 1..=self.last_holder_record() {
+            let record = self.holder_record(worker);
+            let (holds, waits) = (record.holding.get(), record.waiting.get());
+            holding += u64::from(holds);
+            waited += u64::from(waits);
+            entangled += (holds != 0 && waits != 0) as u64;
+        }
         for (what, counted, found) in [
-            ("waiting tickets", header.waiting.get(), waiting),
-            ("waiting children", header.waiting_children.get(), children),
-            ("overtakers", header.overtakers.get(), overtakers),
+            ("waiting tickets", &header.waiting, waiting),
+            ("waiting children", &header.waiting_children, children),
+            ("overtakers", &header.overtakers, overtakers),
+            ("not spare", &header.waiting_not_spare, not_spare),
+            ("raised", &header.raised, raised),
+            ("leases of workers", &header.held, holding),
+            ("tickets of workers", &header.waiting, waited),
+            ("entangled", &header.entangled, entangled),
         ] {
-            if counted != found {
+            let counted = counted.get();
+            if u64::from(counted) != found {
                 return Err(format!("{what}: counted {counted}, found {found}"));
             }
-        }
-        let entangled = (1..=self.last_holder_record())
-            .map(|holder| self.holder_record(holder))
-            .filter(|record| record.holding.get() != 0 && record.waiting.get() != 0)
-            .count() as u32;
-        if entangled != header.entangled.get() {
-            return Err(format!(
-                "entangled: counted {}, found {entangled}",
-                header.entangled.get()
-            ));
         }
         Ok(())
     }
@@ -189,7 +197,9 @@ impl<M: Memory> Table<M> {
                 of_resources += u64::from(self.resource_record(resource).refs.get());
             }
         }
-        let revoked = (1..=self.last_lease_record()).filter(|&index| self.has_revoker(index));
+        // What is not in use names nobody.
+        let revoker = |index| self.extra_record(index).revoker.get();
+        let revoked = (1..=self.last_lease_record()).filter(|&index| revoker(index) != 0);
         let [leases, ended, tickets, wants, holds, members, named, held_names] = [
             &header.held,
             &header.ended_leases.len,
@@ -214,31 +224,28 @@ impl<M: Memory> Table<M> {
         }
         Ok(())
     }
-
-    fn has_revoker(&self, index: u32) -> bool {
-        let record = self.lease_record(index);
-        record.slot.id.get() != 0
-            && record.flags.get() & flag::EXTRA != 0
-            && self.extra_record(index).revoker.get() != 0
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::cell::Cell;
-    use super::super::layout::Header;
-    use super::super::{Claim, Settings};
+    use super::super::layout::{Header, NURSERY};
+    use super::super::{Claim, Error, Outcome, Settings, Take};
     use super::*;
-    use crate::home::process::new_table;
+    use crate::home::process::{Arrays, new_table};
 
     /// Says something untrue of a table in use, and what is found.
     fn damaged(lie: impl FnOnce(&Header)) -> Result<(), String> {
+        damaged_table(|table| lie(table.memory.header()))
+    }
+
+    fn damaged_table(lie: impl FnOnce(&Table<Arrays>)) -> Result<(), String> {
         let table = new_table(Settings::default());
         let held = Claim { spare: true, ttl: 9, ..Claim::one("holder", &["resource"]) };
         table.claim(0, &held).unwrap();
         table.claim(0, &Claim { spare: true, wait: 9, ..held }).unwrap();
         assert_eq!(table.verify(), Ok(()));
-        lie(table.memory.header());
+        lie(&table);
         table.verify()
     }
 
@@ -254,6 +261,8 @@ mod tests {
             ("waiting tickets", |header| header.waiting.put(7)),
             ("waiting children", |header| header.waiting_children.put(7)),
             ("overtakers", |header| header.overtakers.put(7)),
+            ("not spare", |header| header.waiting_not_spare.put(7)),
+            ("raised", |header| header.raised.put(7)),
             ("entangled", |header| header.entangled.put(7)),
             ("next due", |header| header.next_due.put(FOREVER)),
             ("names", |header| header.names.live.put(7)),
@@ -264,5 +273,107 @@ mod tests {
             let found = damaged(lie).expect_err(what);
             assert!(found.starts_with(what), "{what}: {found}");
         }
+    }
+
+    #[test]
+    fn what_workers_hold_and_wait_for_is_counted() {
+        let found = damaged_table(|table| table.holder_record(1).holding.put(7)).unwrap_err();
+        assert!(found.starts_with("leases of workers"), "{found}");
+        let found = damaged_table(|table| table.holder_record(1).waiting.put(7)).unwrap_err();
+        assert!(found.starts_with("tickets of workers"), "{found}");
+    }
+
+    /// What is found after that.
+    fn found_after(table: &Table<Arrays>, lie: impl FnOnce()) -> String {
+        assert_eq!(table.verify(), Ok(()));
+        lie();
+        table.verify().unwrap_err()
+    }
+
+    #[test]
+    fn nothing_is_taken_beyond_what_there_is() {
+        let taken = |take| {
+            let table = new_table(Settings::default());
+            table.declare(0, "gpu", 2, 9).unwrap();
+            table.claim(0, &Claim { take, ..Claim::one("holder", &["gpu"]) }).unwrap();
+            table
+        };
+        let both = Take::Amount { slots: 2, memory: 4 };
+        for (take, lie) in [
+            (both, (|table| table.resource_record(1).slots.put(1)) as fn(&Table<Arrays>)),
+            (both, |table| table.resource_record(1).memory.put(3)),
+            (Take::ONE_SLOT, |table| {
+                table.resource_record(1).shared.put(1);
+                table.lease_record(1).flags.put(flag::SHARED);
+            }),
+        ] {
+            let table = taken(take);
+            let found = found_after(&table, || lie(&table));
+            assert!(found.starts_with("resource 1 is over capacity"), "{found}");
+        }
+    }
+
+    #[test]
+    fn no_child_outlives_its_parent() {
+        let table = new_table(Settings::default());
+        let parent = Claim { ttl: 10, ..Claim::one("holder", &["one"]) };
+        let Ok(Outcome::Granted(id)) = table.claim(0, &parent) else { panic!("it is free") };
+        let child = Claim { parent: Some(id), ttl: 5, ..Claim::one("holder", &["other"]) };
+        table.claim(0, &child).unwrap();
+        let word = &table.lease_record(2).slot.word;
+        let found = found_after(&table, || word.put(Word(word.get()).with_end(11, false, true).0));
+        assert!(found.ends_with("outlives its parent"), "{found}");
+    }
+
+    #[test]
+    fn timers_are_in_order() {
+        for place in [1, 2] {
+            let table = new_table(Settings::default());
+            for (nth, name) in ["a", "b", "c", "d", "e", "f", "g", "h"].into_iter().enumerate() {
+                let names = [name];
+                let claim = Claim { ttl: nth as u64 + 1, ..Claim::one("holder", &names) };
+                table.claim(0, &claim).unwrap();
+            }
+            table.advance(1).unwrap();
+            assert_eq!(table.header().timers.get(), 7);
+            let timer = table.timer_record(NURSERY + 2 + place);
+            let found = found_after(&table, || timer.at.put(100));
+            let first_below = if place == 1 { 2 } else { 6 };
+            assert_eq!(found, format!("timer {first_below} is before its parent"));
+        }
+    }
+
+    #[test]
+    fn no_more_timers_are_looked_at_than_there_can_be() {
+        let table = new_table(Settings::default());
+        let most = table.memory.timers().len() as u32;
+        let found = found_after(&table, || table.header().timers.put(most + 1));
+        assert!(found.ends_with("more than there can be"), "{found}");
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_refused_for_good() {
+        let table = new_table(Settings::default());
+        table.memory.header().leases.fresh.put(u32::MAX);
+        assert!(!table.is_corrupt());
+        assert!(table.verify().is_err());
+        assert!(table.is_corrupt());
+        // Another reason to refuse is neither told instead nor taken back for it.
+        table.refuse_all(Error::Forked);
+        assert_eq!(table.advance(0), Err(Error::Corrupt));
+        table.accept();
+        assert_eq!(table.advance(0), Err(Error::Corrupt));
+    }
+
+    #[test]
+    fn what_is_refused_for_a_while_is_accepted_again() {
+        let table = new_table(Settings::default());
+        table.accept();
+        assert_eq!(table.advance(0), Ok(()));
+        table.refuse_all(Error::Forked);
+        assert!(table.is_corrupt());
+        assert_eq!(table.advance(0), Err(Error::Forked));
+        table.accept();
+        assert_eq!(table.advance(0), Ok(()));
     }
 }

@@ -133,21 +133,16 @@ impl<M: Memory> Table<M> {
         }
     }
 
-    /// The wants of a stuck worker that are dead, oldest first, as resources; an implied one last.
+    /// What a worker wants that is stuck by no ticket: by its oldest want that is dead, an implied one last.
     pub(super) fn first_dead_want(&self, pass: u64, worker: u32) -> u32 {
         let dead = |&want: &u32| {
             let notes = self.want_notes(want);
             notes.pass.get() == pass && !notes.satisfied.get()
         };
-        if let Some(want) = self.wants_of(worker).find(dead) {
-            return self.want_record(want).resource.get();
+        match self.wants_of(worker).find(dead) {
+            Some(want) => self.want_record(want).resource.get(),
+            // It is stuck by something.
+            None => self.name_record(self.holder_record(worker).name.get()).resource.get(),
         }
-        if self.setting(setting::IMPLIED_WANTS)
-            && !self.worker_notes(worker).implied_satisfied.get()
-        {
-            let name = self.holder_record(worker).name.get();
-            return self.name_record(name).resource.get();
-        }
-        0
     }
 }

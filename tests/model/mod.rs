@@ -7,6 +7,8 @@ mod commands;
 mod deadlock;
 mod ending;
 mod line;
+#[path = "../common/memory.rs"]
+mod memory;
 mod node;
 mod takeback;
 

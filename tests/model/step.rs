@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use ternlease::home::process::{Arrays, new_table};
+use ternlease::home::process::new_table;
 use ternlease::table::{
     Cancelled, Candidates, Claim, Deadlock, Error, Health, Outcome, Reaped, Reason, ResourceId,
     Revoked, Settings, Table, Time, Traits,
 };
 
+use super::memory::{Shared, shared_tables};
 use super::numbers::Numbers;
 use super::{Ask, Model};
 
@@ -136,7 +137,9 @@ static FOREIGN: LazyLock<ResourceId> = LazyLock::new(|| {
 
 /// The real table with what is needed to talk to it in the model's numbers.
 pub struct Real {
-    pub table: Table<Arrays>,
+    pub table: Table<Shared>,
+    /// The same table as another process sees it: they take turns.
+    other: Table<Shared>,
     pub ids: Ids,
     /// An id that the table did not give out.
     foreign: ResourceId,
@@ -145,15 +148,12 @@ pub struct Real {
 
 impl Real {
     pub fn new(settings: Settings) -> Real {
-        Real {
-            table: new_table(settings),
-            ids: Ids::new(),
-            foreign: *FOREIGN,
-            numbers: Numbers::default(),
-        }
+        let [table, other] = shared_tables(settings);
+        Real { table, other, ids: Ids::new(), foreign: *FOREIGN, numbers: Numbers::default() }
     }
 
     pub fn run(&mut self, step: &Step) -> Result<Answer, Error> {
+        std::mem::swap(&mut self.table, &mut self.other);
         let (table, now) = (&self.table, step.now);
         match &step.command {
             Command::Declare { name, slots, memory } => {
