@@ -1,7 +1,7 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr;
 
-use super::manager::told_text;
+use super::manager::told_json;
 use super::task::check_time;
 use crate::c::*;
 use crate::call::Call;
@@ -115,7 +115,7 @@ pub fn info(mut call: Call) {
 pub fn json(mut call: Call) {
     let machine = call.on_machine();
     let capacities = [8192, 0, 1, 2, 100, 8192];
-    let (status, _) = told_text(&mut call, &capacities, |to, capacity, needed, err| {
+    let status = told_json(&mut call, &capacities, |to, capacity, needed, err| {
         // SAFETY: as above.
         unsafe { tern_machine_json(machine, to, capacity, needed, err) }
     });

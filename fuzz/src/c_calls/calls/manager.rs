@@ -140,6 +140,21 @@ pub fn told_text(
     (status, (status == TERN_OK).then(|| text.to_owned()))
 }
 
+/// As [`told_text`], of a call that tells an object in JSON: there is no infinity in it, and no NaN.
+#[track_caller]
+pub fn told_json(
+    call: &mut Call,
+    capacities: &[usize],
+    make: impl FnOnce(*mut std::ffi::c_char, usize, *mut usize, *mut tern_error_t) -> tern_status_t,
+) -> tern_status_t {
+    let (status, text) = told_text(call, capacities, make);
+    if let Some(text) = text {
+        let read: Result<serde_json::Value, _> = serde_json::from_str(&text);
+        assert!(read.is_ok_and(|value| value.is_object()), "{text}");
+    }
+    status
+}
+
 pub fn metrics(mut call: Call) {
     let manager = call.on_manager();
     let capacities = [8192, 0, 1, 2, 100, 500, 1000, 8192];
