@@ -5,7 +5,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Callable, Iterator
+from types import TracebackType
+from typing import Callable, Iterator, Optional, Type
 
 import pytest
 
@@ -41,9 +42,23 @@ def host_url(tmp_path: Path) -> str:
     return f"host:{tmp_path}/table"
 
 
-def start_python(program: str, *arguments: str) -> "subprocess.Popen[str]":
+class Child(subprocess.Popen[str]):
+    """A process that a test has to do with: it does not outlive one that fails."""
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        if error is not None:
+            self.kill()
+        super().__exit__(kind, error, trace)
+
+
+def start_python(program: str, *arguments: str) -> Child:
     """Another Python that runs a program, to be talked with by its pipes."""
-    return subprocess.Popen(
+    return Child(
         [sys.executable, "-W", "error", "-c", program, *arguments],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
