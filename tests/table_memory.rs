@@ -68,14 +68,18 @@ fn a_lease_that_is_seen_past_its_end_as_it_is_renewed_is_over() {
 
 #[test]
 fn a_lease_that_is_seen_past_its_end_as_somebody_ends_it_has_ended_so() {
-    type End = fn(&Table<Shared>, LeaseId);
-    let ends: [End; 3] = [
-        |t, id| t.release(9, id).unwrap(),
-        |t, id| _ = t.revoke(9, id, Reason::Operator, "", 0).unwrap(),
-        |t, _| _ = t.reap(9, 0, Reason::HolderDied).unwrap(),
+    type End = fn(&Table<Shared>, LeaseId) -> Result<(), Error>;
+    let ends: [(End, bool); 4] = [
+        (|t, id| t.release(9, id), true),
+        (|t, id| t.revoke(9, id, Reason::Operator, "", 0).map(drop), true),
+        (|t, id| t.revoke(9, id, Reason::Operator, "ann", 0).map(drop), true),
+        (|t, _| t.reap(9, 0, Reason::HolderDied).map(drop), false),
     ];
-    for end in ends {
-        for (notice, state) in [(None, LeaseState::Expired), (Some(10), LeaseState::Revoked)] {
+    for (end, is_told) in ends {
+        for (notice, state, reason) in [
+            (None, LeaseState::Expired, Reason::TimedOut),
+            (Some(10), LeaseState::Revoked, Reason::NodeDrain),
+        ] {
             let t = table();
             let id = lease(&t, if notice.is_some() { 20 } else { 10 });
             if let Some(notice) = notice {
@@ -84,9 +88,10 @@ fn a_lease_that_is_seen_past_its_end_as_somebody_ends_it_has_ended_so() {
             t.memory().meanwhile(move |memory| {
                 assert_eq!(lease_state(memory, id, || 10), Some(state));
             });
-            end(&t, id);
+            let answer = if is_told { Err(Error::NotHeld(state, reason)) } else { Ok(()) };
+            assert_eq!(end(&t, id), answer, "it was not this that ended it");
             let info = t.lease(id).unwrap();
-            assert_eq!((info.state, info.end), (state, 10));
+            assert_eq!((info.state, info.end, info.reason), (state, 10, Some(reason)));
             t.verify().unwrap();
         }
     }

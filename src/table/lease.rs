@@ -266,9 +266,12 @@ impl<M: Memory> Table<M> {
         }
         self.enter(now)?;
         let index = self.held_lease(id)?;
-        self.end_lease(index, now, reason);
+        let ended = self.end_lease(index, now, reason);
         self.settle(now);
-        self.leave(())
+        match self.leave(ended)? {
+            true => Ok(()),
+            false => self.held_lease(id).and(Err(Error::Corrupt)),
+        }
     }
 
     /// Ends a lease whose time has come: expired, or revoked if a notice ran out.
@@ -295,9 +298,9 @@ impl<M: Memory> Table<M> {
         }
     }
 
-    /// Ends a held lease now; as it would have ended by itself, if somebody has seen it past its end since the command began.
+    /// Ends a held lease now. False if it ends as it would have by itself, as somebody has seen it past its end since the command began.
     #[inline(always)]
-    pub(super) fn end_lease(&self, index: u32, at: Time, reason: Reason) {
+    pub(super) fn end_lease(&self, index: u32, at: Time, reason: Reason) -> bool {
         let slot = &self.lease_record(index).slot;
         let changed = self.change_word(slot, |word| {
             let own = word.held() && !word.over();
@@ -307,6 +310,7 @@ impl<M: Memory> Table<M> {
             Some(_) => self.finish_end(index, at, reason),
             None => self.end_by_time(index, at),
         }
+        changed.is_some()
     }
 
     /// The word says that the lease is over: what follows from that.

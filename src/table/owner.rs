@@ -80,9 +80,10 @@ impl<M: Memory> Table<M> {
         // Some end with their parents.
         for &lease in list.iter().filter(|&&lease| held(lease)) {
             // One whose own end has come ends by that: readers have seen it do so.
-            match Word(self.lease_record(lease).slot.word.get()).is_past(now) {
-                true => self.end_by_time(lease, now),
-                false => self.end_lease(lease, now, reason),
+            if Word(self.lease_record(lease).slot.word.get()).is_past(now) {
+                self.end_by_time(lease, now);
+            } else {
+                self.end_lease(lease, now, reason);
             }
             reaped.leases += 1;
         }

@@ -28,13 +28,15 @@ impl<M: Memory> Table<M> {
         // Nothing but the end itself: no notice, nobody to name, no age to keep.
         let plain = self.lease_record(index).flags.get() & flag::EXTRA == 0;
         let answer = if plain && notice == 0 && by.is_empty() && reason != Reason::DeadlockVictim {
-            self.end_lease(index, now, reason);
-            Revoked::AtOnce
+            self.end_lease(index, now, reason).then_some(Revoked::AtOnce)
         } else {
             self.take_away(index, now, reason, by, notice)
         };
         self.settle(now);
-        self.leave(answer)
+        match self.leave(answer)? {
+            Some(answer) => Ok(answer),
+            None => self.held_lease(id).and(Err(Error::Corrupt)),
+        }
     }
 
     #[inline(always)]
@@ -50,7 +52,7 @@ impl<M: Memory> Table<M> {
         if by.is_empty() || self.find_name(by) != 0 { Ok(()) } else { self.room_for_name(by) }
     }
 
-    /// Revokes a held lease, or gives notice. Does not serve the line.
+    /// Revokes a held lease, or gives notice; `None` if it was over before. Does not serve the line.
     pub(super) fn take_away(
         &self,
         index: u32,
@@ -58,7 +60,7 @@ impl<M: Memory> Table<M> {
         reason: Reason,
         by: &str,
         notice: Time,
-    ) -> Revoked {
+    ) -> Option<Revoked> {
         // A notice always ends: a lease that is about to go for ever would hide a deadlock.
         let until = end_after(now, notice).min(FOREVER - 1);
         if until <= now {
@@ -66,12 +68,11 @@ impl<M: Memory> Table<M> {
                 self.keep_age(index);
             }
             self.set_revoker(index, by);
-            self.end_lease(index, now, reason);
-            return Revoked::AtOnce;
+            return self.end_lease(index, now, reason).then_some(Revoked::AtOnce);
         }
         let (running, revoking) = self.notice(index);
         if revoking && running <= until {
-            return Revoked::AlreadyNotified(running);
+            return Some(Revoked::AlreadyNotified(running));
         }
         if reason == Reason::DeadlockVictim {
             self.keep_age(index);
@@ -83,7 +84,7 @@ impl<M: Memory> Table<M> {
             self.give_notice(lease, now, reason, until);
         });
         self.set_revoker(index, by);
-        Revoked::Notified(until)
+        Some(Revoked::Notified(until))
     }
 
     /// Revokes the leases on a resource, the youngest first.
