@@ -10,7 +10,7 @@ use super::machine::{self, Process, Sim, TaskId};
 use super::server::{self, Shared};
 use crate::home::cluster::etcd::{Config, half_to_whole};
 use crate::home::cluster::kv::{
-    Answer, Engine, Entry, Kv, Listener, Range, Revision, Session, SessionNews, Trouble, Txn,
+    Answer, Engine, Entry, Kv, Listener, Op, Range, Revision, Session, SessionNews, Trouble, Txn,
     Watch, WatchNews,
 };
 use crate::table::Time;
@@ -35,6 +35,9 @@ const SURE_MICROS: u64 = 990_000;
 /// The shortest time between two renewals.
 const SHORTEST_PAUSE: u64 = 200_000;
 
+/// So long it takes to learn that nobody opens.
+const REFUSAL: Duration = Duration::from_micros(300);
+
 #[derive(Debug)]
 pub(super) struct Link {
     process: Process,
@@ -54,6 +57,10 @@ impl Link {
     /// Asks, and waits for the answer.
     fn ask<T: 'static>(&self, work: impl Fn(&Rc<Sim>) -> T + 'static) -> Result<T, Trouble> {
         let (sim, task) = Self::inside();
+        if server().borrow().turns_away(self.process, sim.now()) {
+            sim.wait(task, Some(REFUSAL));
+            return Err(Trouble::Unreachable("nobody opens".to_owned()));
+        }
         let told = Rc::new(RefCell::new(None));
         let place = told.clone();
         server::request(&server(), &sim, self.process, work, move |sim, answer| {
@@ -77,15 +84,21 @@ impl Link {
 impl Kv for Link {
     fn txn(&self, txn: &Txn) -> Result<Answer, Trouble> {
         let (server, txn) = (server(), txn.clone());
-        self.ask(move |sim| {
+        let answer = self.ask(move |sim| {
+            // As etcd does: a request that comes late, or again, brings back no key of a session that is over.
+            let is_over = |op: &Op| matches!(op, Op::Put { session: Some(id), .. } if !server.borrow().knows(*id));
+            if txn.then.iter().any(is_over) {
+                return Err(Trouble::Unreachable("no such session".to_owned()));
+            }
             let mut txn = txn.clone();
             if !txn.then.is_empty() && sim.in_a_thousand(server.borrow().careless) {
                 txn.unchanged.clear();
             }
             let (answer, changed) = server.borrow_mut().keys.run(&txn);
             server::tell_watches(&server, sim, &changed);
-            answer
-        })
+            Ok(answer)
+        });
+        answer.flatten()
     }
 
     fn read(&self, range: &Range) -> Result<(Vec<Entry>, Revision), Trouble> {

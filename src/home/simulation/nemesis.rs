@@ -21,7 +21,7 @@ pub(super) struct Woes {
     pub pauses: bool,
     /// Machines die, and others come.
     pub deaths: bool,
-    /// Machines are cut off from the engine.
+    /// Machines are cut off from the engine, or turned away.
     pub cuts: bool,
     /// Clocks go too fast or too slow, and calendars are wrong.
     pub clocks: bool,
@@ -159,6 +159,10 @@ impl Nemesis {
                 let me = self.clone();
                 self.game.expect_one();
                 sim.after(sim.below(5_000_000), None, move |_| me.start_machine());
+            }
+            3 if self.woes.cuts && sim.below(3) == 0 => {
+                sim.note(|| format!("process {victim} is turned away for {time} us"));
+                self.server.borrow_mut().turn_away(victim, sim.now() + time);
             }
             3 if self.woes.cuts => {
                 sim.note(|| format!("process {victim} is cut off for {time} us"));

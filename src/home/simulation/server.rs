@@ -47,6 +47,8 @@ pub(super) struct Server {
     down_until: TrueTime,
     /// Machines that nothing reaches, and nothing of which arrives, until then.
     cut_off: BTreeMap<Process, TrueTime>,
+    /// Those of them that learn it at once: nobody opens when they knock.
+    turned_away: BTreeMap<Process, TrueTime>,
     /// How many microseconds its clock counts in a true second.
     rate: u64,
     granted: i64,
@@ -66,10 +68,16 @@ impl Server {
             watches: BTreeMap::new(),
             down_until: 0,
             cut_off: BTreeMap::new(),
+            turned_away: BTreeMap::new(),
             rate,
             granted: 0,
             watched: 0,
         }))
+    }
+
+    /// Is this session alive?
+    pub fn knows(&self, session: i64) -> bool {
+        self.sessions.contains_key(&session)
     }
 
     fn lasts_until(&self, now: TrueTime, ttl: u64) -> TrueTime {
@@ -79,6 +87,16 @@ impl Server {
     /// Nothing reaches a machine, and nothing of it arrives, until then.
     pub fn cut_off(&mut self, process: Process, until: TrueTime) {
         self.cut_off.insert(process, until);
+    }
+
+    /// The same, and what it asks for is refused at once.
+    pub fn turn_away(&mut self, process: Process, until: TrueTime) {
+        self.cut_off(process, until);
+        self.turned_away.insert(process, until);
+    }
+
+    pub fn turns_away(&self, process: Process, now: TrueTime) -> bool {
+        self.turned_away.get(&process).is_some_and(|until| *until > now)
     }
 
     fn reaches(&self, process: Process, now: TrueTime) -> bool {
