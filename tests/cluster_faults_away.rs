@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use etcd::{Etcd, PATIENCE, until};
-use ternlease::{Error, LeaseId, LeaseManager, LeaseState, Reason};
+use ternlease::{Error, GpuPool, LeaseId, LeaseManager, LeaseState, PoolOptions, Reason};
 use wires::Wire;
 
 /// Longer than any of these tests: no lease runs out.
@@ -162,6 +162,24 @@ fn who_waits_for_an_engine_that_is_gone_is_answered() {
         let answer = waiter(&other, "gpu0", patience).recv_timeout(PATIENCE).expect("an answer");
         assert!(matches!(answer, Err(Error::System(_) | Error::Refused(_))), "{answer:?}");
     }
+}
+
+/// Nobody asks what becomes of what is dropped: it is given back when the engine is there again.
+#[test]
+fn what_is_dropped_meanwhile_is_given_back() {
+    let Some(mut etcd) = Etcd::start() else { return };
+    let url = format!("etcd://{}/dropped?session_ttl=20&timeout=1", etcd.authority());
+    let options = PoolOptions::from_spec("fake:1").unwrap();
+    let pool = GpuPool::open_with(&url, options).unwrap();
+    let lease = pool.claim().wait().unwrap().expect("there is a device");
+    let ticket = pool.manager().claim("waiter").of(&["other"]).ttl(HOUR).enqueue().unwrap();
+    etcd.kill(0);
+    until("it is noticed", || pool.manager().jeopardy());
+    drop((lease, ticket));
+    etcd.launch(0);
+    let again = until("it is free", || pool.try_claim().ok().flatten());
+    until("so is the other", || pool.manager().claim("next").of(&["other"]).try_now().ok());
+    assert_eq!(again.state(), Some(LeaseState::Held));
 }
 
 /// A process that was cut off for so long that the others gave it up: all is as with a new one when it can be reached again, jeopardy included.

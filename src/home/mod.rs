@@ -28,7 +28,8 @@ use std::task::Waker;
 use std::time::Instant;
 
 use crate::table::{
-    Claim, Error, LeaseId, LeaseState, Outcome, Settings, TicketId, TicketState, Time,
+    Claim, Error, LeaseId, LeaseState, Memory, Outcome, Settings, Table, TicketId, TicketState,
+    Time,
 };
 use arrays::NoUndo;
 use clock::Clock;
@@ -38,6 +39,23 @@ use host::{HostInfo, Inherited, Journal, Place};
 #[cfg(target_os = "linux")]
 use refused::Refused;
 use wake::{Listener, Role};
+
+/// What nobody has any use for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Dropped {
+    Lease(LeaseId),
+    Ticket(TicketId),
+}
+
+impl Dropped {
+    #[inline(always)]
+    fn give_back<M: Memory>(self, table: &Table<M>, now: Time) -> Result<(), Error> {
+        match self {
+            Dropped::Lease(id) => table.release(now, id),
+            Dropped::Ticket(id) => table.withdraw(now, id).map(drop),
+        }
+    }
+}
 
 /// Where a table lives. What it does is [`Core`]'s, compiled for each kind: a table in one process pays nothing for being able to share.
 #[derive(Debug, Clone)]
@@ -108,8 +126,10 @@ delegate! {
     #[cfg(feature = "cluster")]
     fn silent_for(&self) -> Option<std::time::Duration>;
     fn state_at(&self, id: LeaseId, now: Time) -> Option<LeaseState>;
+    fn let_go(&self, dropped: Dropped) -> Result<(), Error>;
     fn renew(&self, id: LeaseId) -> Result<Time, Error>;
     fn renew_at(&self, id: LeaseId, now: Time) -> Result<Time, Error>;
+    fn renew_for(&self, id: LeaseId, ttl: Time) -> Result<Time, Error>;
     fn held(&self) -> u32;
     fn tick(&self);
     fn ticket(&self, id: TicketId) -> Option<TicketState>;

@@ -202,7 +202,7 @@ impl LeaseManager {
     /// ```
     pub fn renew_for(&self, id: LeaseId, ttl: impl Into<Span>) -> Result<Time, Error> {
         let ttl = self.home().clock().measure(ttl.into())?;
-        run!(self.home(), |table, now| table.renew(now, id, Some(ttl)))
+        self.home().renew_for(id, ttl)
     }
 
     /// Gives a lease back. Whoever is first in line has what it frees before this returns. Leases that hang on it

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::{LeaseManager, Shared};
 use crate::home::wake::Role;
-use crate::home::{Home, look, run, world};
+use crate::home::{Dropped, Home, look, run, world};
 use crate::table::{Cancelled, Error, LeaseId, Reason, TicketId, TicketState};
 
 /// A claim in line. Wait for it as a thread ([`wait`](Self::wait)), as a task (it is a future), with a file descriptor
@@ -179,9 +179,27 @@ impl Ticket {
             _ => self.state(),
         };
         match state {
-            // It leaves the line as it goes.
-            TicketState::Waiting => Err(Error::Refused(Reason::WaitTimedOut)),
+            TicketState::Waiting => Err(self.leave()),
             decided => self.collect(decided),
+        }
+    }
+
+    /// Leaves the line, as the time is over; why there is no lease.
+    fn leave(&mut self) -> Error {
+        match self.let_go() {
+            // Somebody may have granted it meanwhile.
+            Err(away @ Error::System(_)) => away,
+            _ => Error::Refused(Reason::WaitTimedOut),
+        }
+    }
+
+    /// Withdraws the claim, or gives back what it was granted. An error if that was over already, or cannot happen now.
+    fn let_go(&mut self) -> Result<(), Error> {
+        let home = &self.shared.home;
+        match std::mem::replace(&mut self.kind, Kind::Collected) {
+            Kind::Collected => Ok(()),
+            Kind::Granted(lease) => home.let_go(Dropped::Lease(lease)),
+            Kind::Queued(id) => home.let_go(Dropped::Ticket(id)),
         }
     }
 
@@ -305,12 +323,7 @@ impl Future for Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        let home = &self.shared.home;
-        match self.kind {
-            Kind::Collected => {}
-            // Either may have ended already: then there is nothing to give back.
-            Kind::Granted(lease) => drop(run!(home, |table, now| table.release(now, lease))),
-            Kind::Queued(id) => drop(run!(home, |table, now| table.withdraw(now, id))),
-        }
+        // Nobody asks.
+        let _ = self.let_go();
     }
 }

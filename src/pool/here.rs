@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use super::keeper::Keeper;
 use super::nodes;
 use super::watcher::{self, Stop, Watched};
+use crate::home::Dropped;
 use crate::home::thread;
 use crate::inventory::GpuDevice;
 use crate::manager::{LeaseManager, Listed};
@@ -104,8 +105,8 @@ impl Here {
         let listed = self.manager.list(&self.listed, Some(machine));
         match listed {
             Ok(_) => *self.presence.lock() = Some(presence),
-            // If that fails it ends with the process.
-            Err(_) => drop(self.manager.release(presence)),
+            // If that cannot happen now, it does later.
+            Err(_) => drop(self.manager.home().let_go(Dropped::Lease(presence))),
         }
         listed
     }
@@ -150,8 +151,8 @@ impl Here {
 impl Drop for Here {
     fn drop(&mut self) {
         if let Some(presence) = self.presence.get_mut().take() {
-            // If that fails it ends with the process.
-            let _ = self.manager.release(presence);
+            // If that cannot happen now, it does later.
+            let _ = self.manager.home().let_go(Dropped::Lease(presence));
         }
         // Others who share the table look on.
         if let Some(watched) = self.watched.as_ref().filter(|_| !self.manager.is_shared()) {

@@ -1,6 +1,7 @@
 //! Devices that a claim was granted.
 
 use super::{Env, GpuPool, PoolError};
+use crate::home::Dropped;
 use crate::inventory::{GpuDevice, Vendor};
 use crate::manager::Notice;
 use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Reason, Time};
@@ -295,7 +296,7 @@ impl Drop for GpuLease {
         if self.mine {
             self.forget();
             // It may have ended already: then there is nothing to give back.
-            let _ = self.pool.inner.manager.release(self.id);
+            let _ = self.pool.inner.manager.home().let_go(Dropped::Lease(self.id));
         }
     }
 }

@@ -12,6 +12,7 @@ use super::diff::Change;
 use super::kv::{Range, Revision};
 use super::replica::{Replica, Written};
 use super::store::{Delta, Store};
+use crate::home::Dropped;
 use crate::table::TicketId;
 
 /// What became of a batch.
@@ -102,6 +103,8 @@ pub(crate) struct Group {
     open: Batch,
     /// Tickets of which somebody here was told what became of them, and the others do not know that yet. They have time.
     pub told: Vec<TicketId>,
+    /// What was dropped here while the engine could not be reached.
+    pub dropped: Vec<Dropped>,
     /// How often somebody has asked for a moment when nothing is under way, and how often there was one for them.
     moments: (u64, u64),
 }
@@ -109,7 +112,15 @@ pub(crate) struct Group {
 impl Group {
     pub fn new(replica: Replica, store: Store) -> Self {
         let open = Batch::default();
-        Group { replica, store: Some(store), flying: None, open, told: Vec::new(), moments: (0, 0) }
+        Group {
+            replica,
+            store: Some(store),
+            flying: None,
+            open,
+            told: Vec::new(),
+            dropped: Vec::new(),
+            moments: (0, 0),
+        }
     }
 
     /// A command has written this, and decided these tickets.

@@ -1,6 +1,6 @@
 //! What one process has of a table that many machines share: its connection, its session, and the number under which the table knows it.
 
-use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -29,8 +29,10 @@ pub(crate) struct Part {
     replica: Replica,
     config: Config,
     owner: AtomicU16,
-    /// The session, and since when the others know of it.
-    session: Mutex<Option<(Box<dyn Session>, Revision)>>,
+    /// Since when the others know of it under this number.
+    since: AtomicI64,
+    /// Not here while there is none. The number stays until there is another.
+    session: Mutex<Option<Box<dyn Session>>>,
     /// Numbers that it had with sessions that were lost.
     former: Mutex<Vec<u16>>,
     /// What it held when it was cut off.
@@ -44,6 +46,14 @@ pub(crate) struct Part {
     in_the_air: InTheAir,
     closed: AtomicBool,
     process: u32,
+}
+
+/// A session, and a number that is this process's for as long as it lasts.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    session: Box<dyn Session>,
+    owner: u16,
+    since: Revision,
 }
 
 impl Part {
@@ -76,6 +86,7 @@ impl Part {
             replica,
             config,
             owner: AtomicU16::new(0),
+            since: AtomicI64::new(0),
             session: Mutex::default(),
             former: Mutex::default(),
             cut_off: Mutex::default(),
@@ -119,14 +130,16 @@ impl Part {
 
     /// Do the others surely still take this process for alive? Once that was not sure, what it had is over, whatever becomes of the session.
     pub fn is_sure(&self) -> bool {
-        if self.hearing.is_lost() {
-            return false;
+        !self.hearing.is_lost() && self.has_its_number()
+    }
+
+    /// Does surely nobody else have its number?
+    fn has_its_number(&self) -> bool {
+        let sure = !self.sure_for().is_zero();
+        if !sure {
+            self.hearing.set_lost();
         }
-        if !self.sure_for().is_zero() {
-            return true;
-        }
-        self.hearing.set_lost();
-        false
+        sure
     }
 
     /// The copy is about to have what may be undone. With the lock of the table.
@@ -165,8 +178,8 @@ impl Part {
         Ok(found.iter().filter_map(|it| self.keys.owner_of(&it.key)).collect())
     }
 
-    /// Begins a session, and takes the lowest number that no living process has.
-    pub fn settle_in(&self) -> Result<(), Trouble> {
+    /// Begins a session, and finds the lowest number that no living process has.
+    pub fn find_seat(&self) -> Result<Seat, Trouble> {
         let ttl = self.config.session_ttl;
         let session = self.engine.session(ttl, self.hearing.of_session())?;
         self.hearing.is_answered();
@@ -184,29 +197,34 @@ impl Part {
                 ],
                 otherwise: Vec::new(),
             };
-            if let Answer::Done(revision) = self.engine.txn(&txn)? {
-                self.owner.store(owner, Ordering::Release);
-                *self.session.lock() = Some((session, revision));
-                return Ok(());
+            if let Answer::Done(since) = self.engine.txn(&txn)? {
+                return Ok(Seat { session, owner, since });
             }
         }
         Err(Trouble::Refused("as many processes as can share a table do already".to_owned()))
     }
 
-    /// After a time in which the others may have taken this process for dead: a session, the old one if it lives after all.
-    pub fn have_session(&self) -> Result<(), Trouble> {
+    /// From now on this is its number. With the lock of the table: what was begun under the one before counts no more.
+    pub fn take_seat(&self, seat: Seat) {
+        self.owner.store(seat.owner, Ordering::Release);
+        self.since.store(seat.since, Ordering::Release);
+        *self.session.lock() = Some(seat.session);
+    }
+
+    /// After a time in which the others may have taken this process for dead: another session; `None` if the old one lives after all.
+    pub fn find_another_seat(&self) -> Result<Option<Seat>, Trouble> {
         let mut session = self.session.lock();
-        if session.as_ref().is_some_and(|(it, _)| Clock::Real.now() < it.deadline()) {
-            return Ok(());
+        if session.as_ref().is_some_and(|it| Clock::Real.now() < it.deadline()) {
+            return Ok(None);
         }
         let old = session.take();
         drop(session);
-        if let Some((session, _)) = old {
+        if let Some(session) = old {
             self.former.lock().push(self.owner());
             // If that fails, it ends by itself, and what it had is given back then.
             let _ = session.revoke();
         }
-        self.settle_in()
+        self.find_seat().map(Some)
     }
 
     /// The numbers that this process had before, under which it may still have something.
@@ -242,14 +260,18 @@ impl Part {
 
     /// For how long the others surely take this process for alive.
     pub fn sure_for(&self) -> Duration {
-        let deadline = self.session.lock().as_ref().map_or(0, |(session, _)| session.deadline());
+        let deadline = self.session.lock().as_ref().map_or(0, |session| session.deadline());
         Duration::from_micros(deadline.saturating_sub(Clock::Real.now()))
     }
 
-    /// What this process had is over, also for the others: it may have something again.
-    pub fn set_found(&self) {
-        self.cut_off.lock().clear();
-        self.hearing.set_found();
+    /// What this process had is over, also for the others: it may have something again. False if its session is not sure any more.
+    pub fn find_again(&self) -> bool {
+        let found = self.has_its_number();
+        if found {
+            self.cut_off.lock().clear();
+            self.hearing.set_found();
+        }
+        found
     }
 
     /// From now on it is heard who goes, and what others do to what is this process's.
@@ -263,10 +285,9 @@ impl Part {
     }
 
     /// The key of this process, which must be there still when something of its counts: what comes too late must not bring back what others have
-    /// taken from the dead.
-    pub fn presence(&self) -> Option<(String, Revision)> {
-        let session = self.session.lock();
-        session.as_ref().map(|(_, revision)| (self.keys.owner(self.owner()), *revision))
+    /// taken from the dead, nor touch what belongs to whoever has its number by then. Between two sessions it is that of the first, which is gone. With the lock of the table.
+    pub fn presence(&self) -> (String, Revision) {
+        (self.keys.owner(self.owner()), self.since.load(Ordering::Acquire))
     }
 
     /// The key of a process that must not be there while what it had is given back.
@@ -280,7 +301,7 @@ impl Part {
         self.landed.notify_all();
         self.hearing.stop();
         let session = self.session.lock().take();
-        if let Some((session, _)) = session {
+        if let Some(session) = session {
             // If that fails, the session ends by itself.
             let _ = session.revoke();
         }

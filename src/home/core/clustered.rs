@@ -82,7 +82,7 @@ impl<U: Undo> Core<U> {
             let mut needs = needs();
             let special = !needs.unchanged.is_empty();
             needs.special = special;
-            needs.unchanged.extend(part.presence());
+            needs.unchanged.push(part.presence());
             concerned(&state.table, events, &decided, &mut needs);
             needs.concerned.remove(&part.owner());
             let Some(group) = &mut state.group else { return answer };
@@ -276,10 +276,7 @@ impl<U: Undo> Core<U> {
         record: Option<&T>,
     ) -> MutexGuard<'_, State<U>> {
         let mut state = self.state.lock();
-        while let (Some(record), Some(group)) = (record, &state.group)
-            && group.is_about(record)
-            && part.is_sure()
-        {
+        while state.is_under_way(record) && part.is_sure() {
             part.landed.wait_for(&mut state, PAUSE);
         }
         state
@@ -314,6 +311,9 @@ impl<U: Undo> Core<U> {
     /// The copy has what others did. Nobody reads it without the lock meanwhile.
     fn others_did_something(&self, part: &Part, state: &mut State<U>, woken: &mut Woken) {
         let State { table, wakers, listeners, .. } = state;
+        if !part.is_sure() {
+            self.give_up_number(part, table);
+        }
         let moved = self.clock.at_least(table.now());
         if let Some(kept) = self.memory.kept() {
             kept.lag_behind(moved);

@@ -2,26 +2,29 @@
 
 use std::time::Duration;
 
-use super::Core;
-use super::clustered::take_back;
+use super::clustered::{UNREACHABLE, take_back};
+use super::{Core, State};
 use crate::home::arrays::Undo;
 use crate::home::clock::Clock;
 use crate::home::cluster::{Conditions, Part};
 use crate::table::layout::{Lease, Ticket};
-use crate::table::{
-    self, Error, LeaseId, LeaseState, Memory, Reason, Table, TicketId, TicketState, Time,
-};
+use crate::table::{self, Error, LeaseId, LeaseState, Memory, Reason, TicketId, TicketState, Time};
 
-/// What became of a ticket, or that nothing will.
-pub(super) fn in_vain<M: Memory>(
+/// What became of a ticket, or that nothing will. Told of one that is under way still, or is as it was: what is under way does not count yet.
+pub(super) fn in_vain<U: Undo>(
     part: &Part,
-    table: &Table<M>,
+    state: &State<U>,
     id: TicketId,
+    record: Option<&Ticket>,
 ) -> Option<TicketState> {
+    let table = &state.table;
+    let is_own = || part.is_or_was(table.owner_of_place(table.place_of(id)));
     match table.ticket(id) {
         // Granted, too: that may not have come to count, and is over before it began if it has.
-        Some(TicketState::Waiting | TicketState::Granted(_))
-            if part.is_or_was(table.owner_of_place(table.place_of(id))) && !part.is_sure() =>
+        Some(found)
+            if (!matches!(found, TicketState::Refused(_)) || state.is_under_way(record))
+                && is_own()
+                && !part.is_sure() =>
         {
             Some(TicketState::Refused(Reason::EngineLost))
         }
@@ -44,23 +47,34 @@ impl<U: Undo> Core<U> {
         if part.is_forked() {
             return None;
         }
-        let known = || (table::is_kept(&self.memory, id), read());
+        let known = || (self.is_own(part, id), read());
+        // Who is cut off does not wait for what is under way, which does not count yet.
+        let mut under_way = false;
         let (own, mut state) = part.settled(known).unwrap_or_else(|| {
-            let _settled = self.lock_about(part, self.record_of(id));
+            let record = self.record_of(id);
+            let locked = self.lock_about(part, record);
+            under_way = locked.is_under_way(record);
             known()
         });
-        if !own && ask {
-            // If the engine cannot be reached, what was known last.
-            let _ = self.refresh(part);
+        if !own && (ask || under_way) {
+            if ask {
+                // If the engine cannot be reached, what was known last.
+                let _ = self.refresh(part);
+            }
             let _settled = self.on_the_ground(part);
             state = read();
         }
         match state {
-            Some(LeaseState::Held) if own && !part.is_sure() || part.was_cut_off(id) => {
+            Some(found) if own && (found == LeaseState::Held || under_way) && !part.is_sure() => {
                 Some(LeaseState::Expired)
             }
             state => state,
         }
+    }
+
+    /// Does this process hold it, or did it until it was cut off?
+    fn is_own(&self, part: &Part, id: LeaseId) -> bool {
+        table::is_kept(&self.memory, id) || part.was_cut_off(id)
     }
 
     /// What became of a ticket. Nothing does any more if the others may take this process for dead.
@@ -68,7 +82,8 @@ impl<U: Undo> Core<U> {
         if part.is_forked() {
             return None;
         }
-        in_vain(part, &self.lock_about(part, self.ticket_record(id)).table, id)
+        let record = self.ticket_record(id);
+        in_vain(part, &self.lock_about(part, record), id, record)
     }
 
     pub(super) fn ticket_record(&self, id: TicketId) -> Option<&Ticket> {
@@ -77,7 +92,7 @@ impl<U: Undo> Core<U> {
 
     /// Asks the engine, if any of these leases is not this process's own.
     pub(super) fn ask_about_clustered(&self, part: &Part, ids: &[LeaseId]) {
-        if !part.is_forked() && ids.iter().any(|id| !table::is_kept(&self.memory, *id)) {
+        if !part.is_forked() && ids.iter().any(|id| !self.is_own(part, *id)) {
             let _ = self.refresh(part);
         }
     }
@@ -92,26 +107,43 @@ impl<U: Undo> Core<U> {
         self.memory.leases().get((id.0 & self.memory.index_mask()) as usize)
     }
 
-    /// Renews a lease. One of this process's own costs no question to the engine: its time is counted here.
-    pub(super) fn renew_clustered(&self, part: &Part, id: LeaseId) -> Result<Time, Error> {
-        if let Some(answer) = self.renew_own(part, id) {
+    /// Renews a lease, for another time if one is given. One of this process's own costs no question to the engine: its time is counted here. To change that time costs one.
+    pub(super) fn renew_clustered(
+        &self,
+        part: &Part,
+        id: LeaseId,
+        ttl: Option<Time>,
+    ) -> Result<Time, Error> {
+        if let Some(answer) = self.renew_own(part, id, ttl) {
             return answer;
         }
         // Who had it has it no longer.
         let owner = || self.record_of(id).map(|record| record.owner());
         let needs =
             || Conditions { concerned: owner().into_iter().collect(), ..Conditions::default() };
-        self.run_clustered(part, needs, |table, now| table.renew(now, id, None))
+        self.run_clustered(part, needs, |table, now| {
+            match table.state(id, now) == Some(LeaseState::Held) && !part.is_sure() {
+                true if self.is_own(part, id) => Err(CUT_OFF),
+                // Nothing is taken over by who may be dead: it would be over.
+                true => Err(UNREACHABLE),
+                false => table.renew(now, id, ttl),
+            }
+        })
     }
 
     /// `None` if that needs the engine.
-    fn renew_own(&self, part: &Part, id: LeaseId) -> Option<Result<Time, Error>> {
+    fn renew_own(
+        &self,
+        part: &Part,
+        id: LeaseId,
+        ttl: Option<Time>,
+    ) -> Option<Result<Time, Error>> {
         if part.is_forked() || part.is_closed() {
             return None;
         }
         let state = self.state.lock();
         let under_way = state.group.as_ref()?.is_about(self.record_of(id)?);
-        if under_way || !table::is_kept(&self.memory, id) || state.table.is_corrupt() {
+        if under_way || !self.is_own(part, id) || state.table.is_corrupt() {
             return None;
         }
         let now = self.clock.now().max(state.table.now());
@@ -120,6 +152,9 @@ impl<U: Undo> Core<U> {
         }
         if !part.is_sure() {
             return Some(Err(CUT_OFF));
+        }
+        if ttl.is_some() {
+            return None;
         }
         part.take_off();
         let answer = state.table.renew(now, id, None);

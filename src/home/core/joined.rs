@@ -1,6 +1,5 @@
 //! A process that takes part in a table of many machines: how it comes, what its keeper does, how it goes.
 
-use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,20 +9,17 @@ use super::{Core, State};
 use crate::home::arrays::Undo;
 use crate::home::clock::Clock;
 use crate::home::cluster::etcd::{Config, half_to_whole};
-use crate::home::cluster::{Conditions, Failure, Group, Made, Part, Replica};
+use crate::home::cluster::{Conditions, Failure, Group, Made, Part, Replica, Seat};
 use crate::home::refused::{Cause, Refused};
 use crate::home::wake::Woken;
 use crate::home::world;
-use crate::table::{Error, FOREVER, Memory, Reaped, Reason, Settings, Table, Time, first_sequence};
+use crate::table::{FOREVER, Memory, Reason, Settings, Table, Time, first_sequence};
 
 /// How often the keeper looks if it hears nothing.
 const NAP: Duration = Duration::from_secs(1);
 
 /// How long a process that waits for nothing leaves what is due to those whom it concerns: they may be dead or stopped.
 const LATE: Duration = Duration::from_millis(500);
-
-/// So many leases and claims end together at most.
-const PORTION: usize = 1000;
 
 impl Core<Replica> {
     /// The home of the table that a URL names, which is made with these settings if there is none.
@@ -54,8 +50,9 @@ impl Core<Replica> {
         if table.verify().is_err() {
             return Err(unreadable(Failure::Corrupt));
         }
-        part.settle_in()
-            .map_err(|why| Refused::engine("etcd does not take this process in", &why))?;
+        let seat = part.find_seat();
+        let seat =
+            seat.map_err(|why| Refused::engine("etcd does not take this process in", &why))?;
         let clock = Clock::shared(|| shape.now());
         clock.at_least(table.now());
         let home = Arc::new_cyclic(|me| {
@@ -63,7 +60,7 @@ impl Core<Replica> {
             core.state.lock().group = Some(Group::new(replica, store));
             Core { part: Some(part), ..core }
         });
-        match home.move_in() {
+        match home.move_in(seat) {
             Ok(()) => Ok(home),
             Err(refused) => {
                 home.close();
@@ -101,9 +98,12 @@ impl<U: Undo> Core<U> {
     }
 
     /// Begins to listen, gives back what the dead have left, and starts the keeper.
-    fn move_in(self: &Arc<Self>) -> Result<(), Refused> {
+    fn move_in(self: &Arc<Self>, seat: Seat) -> Result<(), Refused> {
         let Some(part) = self.part() else { return Ok(()) };
+        let settled = self.on_the_ground(part);
+        part.take_seat(seat);
         self.keep_own_times(part);
+        drop(settled);
         part.listen().map_err(|why| Refused::engine("etcd tells no news", &why))?;
         let away = |_| Refused::words("etcd does not answer any more");
         // Its own number was somebody else's before.
@@ -124,14 +124,6 @@ impl<U: Undo> Core<U> {
         Ok(())
     }
 
-    /// The times of this process's leases are counted here.
-    fn keep_own_times(&self, part: &Part) {
-        let _settled = self.on_the_ground(part);
-        if let Some(kept) = self.memory.kept() {
-            kept.be_of(part.owner());
-        }
-    }
-
     /// Lets due things happen, notices who is gone, tells those in this process who wait; then sleeps. False when the home is closed.
     fn keep_clustered(&self, part: &Part) -> bool {
         if self.state.lock().closing || part.is_forked() {
@@ -139,9 +131,8 @@ impl<U: Undo> Core<U> {
         }
         if !part.is_sure() {
             self.give_up_waiting();
-            if self.begin_again(part).is_ok() {
-                part.set_found();
-            }
+            // If that fails, it is tried again.
+            let _ = self.begin_again(part);
         }
         let state = self.state.lock();
         let (listens, waits) = (!state.listeners.is_empty(), state.anybody_waits());
@@ -168,6 +159,9 @@ impl<U: Undo> Core<U> {
         }
         if self.clock.now() >= self.due(&self.state.lock()) {
             self.let_time_pass(part);
+        }
+        if part.hearing.silent_since().is_none() {
+            self.let_go_of_dropped(part);
         }
         self.write_base(part);
         if !self.is_abandoned() && self.peek(|table| table.is_corrupt()) {
@@ -222,83 +216,6 @@ impl<U: Undo> Core<U> {
         }
     }
 
-    /// The others may have taken this process for dead: what it had is over, under whatever number, and it has a session again.
-    fn begin_again(&self, part: &Part) -> Result<(), Error> {
-        part.remember_cut_off(self.peek(|table| table.kept_ids()));
-        part.have_session().map_err(|_| UNREACHABLE)?;
-        self.keep_own_times(part);
-        part.listen().map_err(|_| UNREACHABLE)?;
-        let (own, cut_off) = (part.owner(), part.cut_off());
-        self.reap_all(part, Conditions::default, own, Reason::EngineLost)?;
-        let former = part.former();
-        for owner in former.iter().filter(|owner| **owner != own) {
-            // Whoever has the number by now gives back what it finds under it before anything else.
-            let _ = self.reap_clustered(part, *owner, Reason::EngineLost);
-        }
-        let left = self.peek(|table| table.leases());
-        if left.iter().any(|lease| cut_off.contains(&lease.id) && former.contains(&lease.owner)) {
-            return Err(UNREACHABLE);
-        }
-        // Last, when all of it is over: others may have been faster.
-        self.run_clustered(part, Conditions::default, |table, now| {
-            table.was_cut_off(now, &cut_off)
-        })?;
-        part.forget_former(&former);
-        Ok(())
-    }
-
-    /// Gives back what a process had that is gone. An error if somebody else has its number by now, or the engine cannot be reached.
-    pub(super) fn reap_clustered(
-        &self,
-        part: &Part,
-        owner: u16,
-        reason: Reason,
-    ) -> Result<(), Error> {
-        let absent =
-            || Conditions { unchanged: vec![part.absence_of(owner)], ..Conditions::default() };
-        let reaped = self.reap_all(part, absent, owner, reason)?;
-        if reaped == Reaped::default() {
-            return Ok(());
-        }
-        self.run_clustered(part, Conditions::default, |table, now| {
-            table.advance(now)?;
-            table.record_death(now, owner.into(), reaped);
-            Ok(())
-        })
-    }
-
-    /// Ends what an owner has, in as many portions as it takes: an engine does not take everything at once.
-    fn reap_all(
-        &self,
-        part: &Part,
-        needs: impl Fn() -> Conditions,
-        owner: u16,
-        reason: Reason,
-    ) -> Result<Reaped, Error> {
-        let mut all = Reaped::default();
-        loop {
-            let some = self.run_clustered(part, &needs, |table, now| {
-                table.reap_some(now, owner, reason, PORTION)
-            })?;
-            all.leases += some.leases;
-            all.tickets += some.tickets;
-            // Fewer may have been the last ones, or have taken their children with them.
-            if some == Reaped::default() {
-                return Ok(all);
-            }
-        }
-    }
-
-    /// Gives back what a process had that is gone; later, if the engine cannot be reached now.
-    fn give_back(&self, part: &Part, owner: u16) {
-        let given = self.reap_clustered(part, owner, Reason::HolderDied);
-        // Whoever has its number by now has given it back before.
-        let reused = || part.present().is_ok_and(|present| present.contains(&owner));
-        if given.is_err() && !reused() {
-            part.hearing.is_still_gone(owner);
-        }
-    }
-
     /// Now and then, a whole copy for those who come later, and fewer changes for all to keep.
     fn write_base(&self, part: &Part) {
         let mut state = self.on_the_ground(part);
@@ -310,19 +227,6 @@ impl<U: Undo> Core<U> {
         if let Some(store) = state.group.as_mut().and_then(|group| group.store()) {
             store.has_base(written);
         }
-    }
-
-    /// Gives back what processes have that are gone, whether or not that was heard of.
-    fn reap_the_absent(&self, part: &Part) -> Result<(), Error> {
-        let owners: BTreeSet<u16> = self.peek(|table| {
-            let leases = table.leases().into_iter().map(|lease| lease.owner);
-            leases.chain(table.tickets().into_iter().map(|ticket| ticket.owner)).collect()
-        });
-        let present = part.present().map_err(|_| UNREACHABLE)?;
-        for owner in owners.into_iter().filter(|owner| *owner != 0 && !present.contains(owner)) {
-            self.give_back(part, owner);
-        }
-        Ok(())
     }
 
     /// Ends the part of this process: its claims leave the line, its leases end.
@@ -344,6 +248,3 @@ impl<U: Undo> Core<U> {
         part.close();
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -19,6 +19,8 @@ mod keeper;
 #[cfg(feature = "cluster")]
 mod published;
 mod quick;
+#[cfg(feature = "cluster")]
+mod returned;
 #[cfg(target_os = "linux")]
 mod shared;
 mod telling;
@@ -29,6 +31,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use super::Dropped;
 use super::arrays::{Arrays, NoUndo, Undo, try_new_table};
 use super::clock::Clock;
 #[cfg(feature = "cluster")]
@@ -93,6 +96,12 @@ impl<U: Undo> State<U> {
             return;
         }
         self.table.mark_corrupt();
+    }
+
+    /// May what is in this record be undone, because the other machines do not know it yet?
+    #[cfg(feature = "cluster")]
+    fn is_under_way<T>(&self, record: Option<&T>) -> bool {
+        self.group.as_ref().zip(record).is_some_and(|(group, record)| group.is_about(record))
     }
 
     /// Does anybody want to know of what time brings, without calling?
@@ -237,6 +246,17 @@ impl<U: Undo> Core<U> {
         self.run(|table, now| table.claim(now, &claim))
     }
 
+    /// Gives something back. If the engine of a table that machines share cannot be reached, that is an error, and it happens as soon as it can be.
+    #[inline(always)]
+    pub fn let_go(&self, dropped: Dropped) -> Result<(), Error> {
+        let given = self.run(|table, now| dropped.give_back(table, now));
+        #[cfg(feature = "cluster")]
+        if U::SHARED && given == Err(clustered::UNREACHABLE) {
+            self.let_go_later(dropped);
+        }
+        given
+    }
+
     /// Looks at the table as it is now.
     pub fn look<T>(&self, query: impl FnOnce(&Table<Arrays<U>>) -> T) -> T {
         #[cfg(target_os = "linux")]
@@ -326,7 +346,6 @@ impl<U: Undo> Core<U> {
         self.is_forked() || self.state.lock().closing
     }
 
-    /// Was the table of others when this process was forked? Then it must not touch anything, its own memory included: a fork may have cut short any change of it.
     /// Acts while no thread of this process has the table.
     #[cfg(target_os = "linux")]
     pub fn at_rest(&self, act: &mut dyn FnMut()) {
@@ -335,6 +354,7 @@ impl<U: Undo> Core<U> {
         act();
     }
 
+    /// Was the table of others when this process was forked? Then it must not touch anything, its own memory included: a fork may have cut short any change of it.
     fn is_forked(&self) -> bool {
         #[cfg(target_os = "linux")]
         if let Some(host) = self.host() {

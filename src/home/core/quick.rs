@@ -81,12 +81,21 @@ impl<U: Undo> Core<U> {
         }
         #[cfg(feature = "cluster")]
         if let Some(part) = self.part() {
-            return self.renew_clustered(part, id);
+            return self.renew_clustered(part, id, None);
         }
         match table::renew_quickly(&self.memory, id, now) {
             Some(end) => Ok(end),
             None => self.run(|table, now| table.renew(now, id, None)),
         }
+    }
+
+    /// Renews a lease for another time than before.
+    pub fn renew_for(&self, id: LeaseId, ttl: Time) -> Result<Time, Error> {
+        #[cfg(feature = "cluster")]
+        if let Some(part) = self.part() {
+            return self.renew_clustered(part, id, Some(ttl));
+        }
+        self.run(|table, now| table.renew(now, id, Some(ttl)))
     }
 
     /// How many leases are held, without the lock unless one has run out since the table was last used.

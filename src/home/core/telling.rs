@@ -66,7 +66,7 @@ impl<U: Undo> Core<U> {
     fn told_of(&self, state: &State<U>, ticket: TicketId) -> Option<TicketState> {
         #[cfg(feature = "cluster")]
         if let Some(part) = self.part() {
-            return super::held::in_vain(part, &state.table, ticket);
+            return super::held::in_vain(part, state, ticket, self.ticket_record(ticket));
         }
         state.table.ticket(ticket)
     }

@@ -179,6 +179,122 @@ fn what_others_ask_for_in_vain_harms_nobody() {
     }
 }
 
+/// The engine's clock is slow, so that the session lives on for the others. Its process has said that its lease is over: that stays so, however it is renewed, and it
+/// takes over nothing of others until it has given back what it had.
+#[test]
+fn who_was_cut_off_renews_nothing() {
+    for seed in 1..10 {
+        play_with(
+            Server::new(500_000),
+            seed,
+            vec![
+                Box::new(|sim, server| {
+                    let manager = open();
+                    let lease = manager.acquire("a", "holder", HOUR).unwrap();
+                    world::sleep(Duration::from_secs(1));
+                    let foreign = manager.leases_on("b")[0];
+                    server.borrow_mut().cut_off(0, sim.now() + 4_000_000);
+                    while manager.state(lease) == Some(LeaseState::Held) {
+                        world::sleep(Duration::from_millis(1));
+                    }
+                    let again = loop {
+                        for renewed in [manager.renew(lease), manager.renew_for(lease, HOUR)] {
+                            let over = matches!(renewed, Err(Error::NotHeld(..)));
+                            assert!(
+                                over || matches!(renewed, Err(Error::System(_))),
+                                "{renewed:?}"
+                            );
+                        }
+                        let taken = manager.renew_for(foreign, HOUR);
+                        if let Ok(lease) = manager.acquire("c", "holder", HOUR) {
+                            break lease;
+                        }
+                        assert!(matches!(taken, Err(Error::System(_))), "{taken:?}");
+                    };
+                    assert_eq!(manager.state(again), Some(LeaseState::Held));
+                    assert_eq!(manager.state(foreign), Some(LeaseState::Held));
+                }),
+                Box::new(|_, _| {
+                    let manager = open();
+                    manager.acquire("b", "another", HOUR).unwrap();
+                    world::sleep(HOUR);
+                }),
+            ],
+        );
+    }
+}
+
+/// Nobody heard of what was dropped while the engine was away: the claim stayed in line and got what nobody had asked for any more, and the lease lasted.
+#[test]
+fn what_is_dropped_while_the_engine_is_away_is_given_back() {
+    const PATIENT: &str = "etcd://simulated/table?session_ttl=60&timeout=1";
+    play(
+        1,
+        vec![Box::new(|sim, server| {
+            let manager = LeaseManager::open_with(PATIENT, Options::real()).unwrap();
+            let lease = manager.acquire("a", "holder", HOUR).unwrap();
+            let claim = |resource| manager.claim("another").of(&[resource]).ttl(HOUR).enqueue();
+            let [waiting, granted] = ["a", "b"].map(|resource| claim(resource).unwrap());
+            let away = world::instant() + Duration::from_secs(20);
+            server.borrow_mut().turn_away(0, sim.now() + 20_000_000);
+            drop((waiting, granted));
+            assert!(world::instant() < away, "it is answered before the engine is back");
+            world::sleep(Duration::from_secs(30));
+            manager.release(lease).unwrap();
+            assert_eq!((manager.leases(), manager.tickets()), (vec![], vec![]));
+        })],
+    );
+}
+
+/// Who comes back finds its number in use. Until it has another, and knows that it has, it took the leases of whoever has its number for its own, of which it
+/// had heard of no renewal: it ended them before their time, and said that they were over.
+#[test]
+fn who_comes_back_ends_nothing_of_who_has_its_number() {
+    for seed in 1..20 {
+        let told = Rc::new(Cell::new(None));
+        let heard = told.clone();
+        play(
+            seed,
+            vec![
+                Box::new(move |sim, server| {
+                    world::sleep(Duration::from_secs(1));
+                    server.borrow_mut().cut_off(1, sim.now() + 10_000_000);
+                    world::sleep(Duration::from_secs(5));
+                    let manager = open();
+                    let lease = manager.acquire("a", "heir", Duration::from_secs(2)).unwrap();
+                    told.set(Some(lease));
+                    for _ in 0..40 {
+                        world::sleep(Duration::from_millis(250));
+                        let renewed = manager.renew(lease);
+                        assert!(renewed.is_ok(), "{renewed:?}");
+                        assert_eq!(manager.leases_on("a"), [lease]);
+                    }
+                    // It does not leave before the end of it all.
+                    std::mem::forget(manager);
+                }),
+                Box::new(move |sim, _| {
+                    let manager = open();
+                    for _ in 0..3 {
+                        let (manager, heard) = (manager.clone(), heard.clone());
+                        sim.start(1, "one who looks", move || {
+                            loop {
+                                manager.active_count();
+                                let state = heard.get().and_then(|lease| manager.state(lease));
+                                assert!(
+                                    matches!(state, None | Some(LeaseState::Held)),
+                                    "{state:?}"
+                                );
+                                world::sleep(Duration::from_micros(world::below(500)));
+                            }
+                        });
+                    }
+                    world::sleep(HOUR);
+                }),
+            ],
+        );
+    }
+}
+
 /// A holder is cut off, and another waits. Does the first still take the lease for its own when the second has it? The engine's clock counts so many
 /// microseconds in a second.
 fn two_hold(rate: u64) -> bool {

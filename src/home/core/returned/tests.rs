@@ -1,8 +1,12 @@
 //! What comes of numbers that are used again.
 
+use std::sync::Arc;
+
 use super::*;
+use crate::home::cluster::Replica;
+use crate::home::cluster::etcd::Config;
 use crate::home::cluster::servers::Etcd;
-use crate::table::{Claim, LeaseState, Limits, Outcome};
+use crate::table::{Claim, FOREVER, LeaseState, Limits, Outcome, Settings};
 
 fn open(etcd: &Etcd) -> Arc<Core<Replica>> {
     let limits = Limits { leases: 8, tickets: 8, resources: 8, history: 8 };

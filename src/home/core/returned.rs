@@ -1,0 +1,162 @@
+//! What a table of many machines gets back: from processes that are gone, from one that was cut off, and what was dropped while the engine was away.
+
+use std::collections::BTreeSet;
+
+use super::Core;
+use super::clustered::UNREACHABLE;
+use crate::home::Dropped;
+use crate::home::arrays::{Arrays, Undo};
+use crate::home::cluster::{Conditions, Group, Part};
+use crate::table::{Error, Memory, Reaped, Reason, Table};
+
+/// The number of no process.
+const NOBODY: u16 = 0;
+
+/// So many leases and claims end together at most.
+const PORTION: usize = 1000;
+
+impl<U: Undo> Core<U> {
+    /// The times of the leases under its number are counted here from now on. With the lock.
+    pub(super) fn keep_own_times(&self, part: &Part) {
+        if let Some(kept) = self.memory.kept() {
+            kept.be_of(part.owner());
+        }
+    }
+
+    /// Somebody else may have its number by now: what is found under it is no longer this process's. With the lock.
+    pub(super) fn give_up_number(&self, part: &Part, table: &Table<Arrays<U>>) {
+        if let Some(kept) = self.memory.kept() {
+            part.remember_cut_off(table.kept_ids());
+            kept.be_of(NOBODY);
+        }
+    }
+
+    /// The others may have taken this process for dead: what it had is over, under whatever number, and it has a session again.
+    pub(super) fn begin_again(&self, part: &Part) -> Result<(), Error> {
+        self.give_up_number(part, &self.on_the_ground(part).table);
+        if let Some(seat) = part.find_another_seat().map_err(|_| UNREACHABLE)? {
+            let _settled = self.on_the_ground(part);
+            part.take_seat(seat);
+        }
+        part.listen().map_err(|_| UNREACHABLE)?;
+        let (own, cut_off) = (part.owner(), part.cut_off());
+        self.reap_all(part, Conditions::default, own, Reason::EngineLost)?;
+        let former = part.former();
+        for owner in former.iter().filter(|owner| **owner != own) {
+            // Whoever has the number by now gives back what it finds under it before anything else.
+            let _ = self.reap_clustered(part, *owner, Reason::EngineLost);
+        }
+        let left = self.peek(|table| table.leases());
+        if left.iter().any(|lease| cut_off.contains(&lease.id) && former.contains(&lease.owner)) {
+            return Err(UNREACHABLE);
+        }
+        // Last, when all of it is over: others may have been faster.
+        self.run_clustered(part, Conditions::default, |table, now| {
+            table.was_cut_off(now, &cut_off)
+        })?;
+        part.forget_former(&former);
+        let _settled = self.on_the_ground(part);
+        match part.find_again() {
+            true => {
+                self.keep_own_times(part);
+                Ok(())
+            }
+            false => Err(UNREACHABLE),
+        }
+    }
+
+    /// Gives back what a process had that is gone. An error if somebody else has its number by now, or the engine cannot be reached.
+    pub(super) fn reap_clustered(
+        &self,
+        part: &Part,
+        owner: u16,
+        reason: Reason,
+    ) -> Result<(), Error> {
+        let absent =
+            || Conditions { unchanged: vec![part.absence_of(owner)], ..Conditions::default() };
+        let reaped = self.reap_all(part, absent, owner, reason)?;
+        if reaped == Reaped::default() {
+            return Ok(());
+        }
+        self.run_clustered(part, Conditions::default, |table, now| {
+            table.advance(now)?;
+            table.record_death(now, owner.into(), reaped);
+            Ok(())
+        })
+    }
+
+    /// Ends what an owner has, in as many portions as it takes: an engine does not take everything at once.
+    pub(super) fn reap_all(
+        &self,
+        part: &Part,
+        needs: impl Fn() -> Conditions,
+        owner: u16,
+        reason: Reason,
+    ) -> Result<Reaped, Error> {
+        let mut all = Reaped::default();
+        loop {
+            let some = self.run_clustered(part, &needs, |table, now| {
+                table.reap_some(now, owner, reason, PORTION)
+            })?;
+            all.leases += some.leases;
+            all.tickets += some.tickets;
+            // Fewer may have been the last ones, or have taken their children with them.
+            if some == Reaped::default() {
+                return Ok(all);
+            }
+        }
+    }
+
+    /// The engine cannot be reached now.
+    #[cold]
+    pub(super) fn let_go_later(&self, dropped: Dropped) {
+        if let Some(group) = &mut self.state.lock().group {
+            group.dropped.push(dropped);
+        }
+    }
+
+    /// What was dropped while the engine could not be reached. Some of it may be over by now.
+    pub(super) fn let_go_of_dropped(&self, part: &Part) {
+        let take = |group: &mut Group| {
+            let some = group.dropped.len().min(PORTION);
+            group.dropped.drain(..some).collect()
+        };
+        let dropped: Vec<Dropped> = self.state.lock().group.as_mut().map_or_else(Vec::new, take);
+        if dropped.is_empty() {
+            return;
+        }
+        let away = self.run_clustered(part, Conditions::default, |table, now| {
+            let given: Vec<_> = dropped.iter().map(|it| it.give_back(table, now)).collect();
+            given.contains(&Err(UNREACHABLE))
+        });
+        if away && let Some(group) = &mut self.state.lock().group {
+            group.dropped.extend(dropped);
+        }
+    }
+
+    /// Gives back what a process had that is gone; later, if the engine cannot be reached now.
+    pub(super) fn give_back(&self, part: &Part, owner: u16) {
+        let given = self.reap_clustered(part, owner, Reason::HolderDied);
+        // Whoever has its number by now has given it back before.
+        let reused = || part.present().is_ok_and(|present| present.contains(&owner));
+        if given.is_err() && !reused() {
+            part.hearing.is_still_gone(owner);
+        }
+    }
+
+    /// Gives back what processes have that are gone, whether or not that was heard of.
+    pub(super) fn reap_the_absent(&self, part: &Part) -> Result<(), Error> {
+        let owners: BTreeSet<u16> = self.peek(|table| {
+            let leases = table.leases().into_iter().map(|lease| lease.owner);
+            leases.chain(table.tickets().into_iter().map(|ticket| ticket.owner)).collect()
+        });
+        let present = part.present().map_err(|_| UNREACHABLE)?;
+        for owner in owners.into_iter().filter(|owner| *owner != 0 && !present.contains(owner)) {
+            self.give_back(part, owner);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
