@@ -83,7 +83,7 @@ fn a_lease_that_is_seen_past_its_end_as_somebody_ends_it_has_ended_so() {
             let t = table();
             let id = lease(&t, if notice.is_some() { 20 } else { 10 });
             if let Some(notice) = notice {
-                t.revoke(0, id, Reason::NodeDrain, "", notice).unwrap();
+                t.revoke(0, id, Reason::NodeDrain, "ops", notice).unwrap();
             }
             t.memory().meanwhile(move |memory| {
                 assert_eq!(lease_state(memory, id, || 10), Some(state));
@@ -92,9 +92,30 @@ fn a_lease_that_is_seen_past_its_end_as_somebody_ends_it_has_ended_so() {
             assert_eq!(end(&t, id), answer, "it was not this that ended it");
             let info = t.lease(id).unwrap();
             assert_eq!((info.state, info.end, info.reason), (state, 10, Some(reason)));
+            assert_eq!(info.revoker.as_deref(), notice.map(|_| "ops"));
             t.verify().unwrap();
         }
     }
+}
+
+/// Who is to go, to break a deadlock, may be gone already.
+#[test]
+fn a_victim_that_is_seen_past_its_end_is_no_reason_for_alarm() {
+    let settings = Settings { deadlocks: DeadlockPolicy::Break, ..Settings::default() };
+    let [t, _] = shared_tables(settings);
+    let claim = |holder: &'static str, name: &'static [&'static str], wait| {
+        t.claim(0, &Claim { ttl: 10, wait, ..Claim::one(holder, name) })
+    };
+    let [_, second] = [("a", ["x"].as_slice()), ("b", &["y"])]
+        .map(|(holder, name)| granted(claim(holder, name, 0)));
+    claim("a", &["y"], FOREVER).unwrap();
+    t.memory().meanwhile(move |memory| {
+        assert_eq!(lease_state(memory, second, || 10), Some(LeaseState::Expired));
+    });
+    claim("b", &["x"], FOREVER).unwrap();
+    assert_eq!(t.lease(second).unwrap().reason, Some(Reason::TimedOut));
+    t.verify().unwrap();
+    t.advance(11).unwrap();
 }
 
 /// A minute.

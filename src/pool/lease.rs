@@ -224,7 +224,7 @@ impl GpuLease {
     pub fn release(mut self) -> Result<(), Error> {
         self.mine = false;
         self.forget();
-        self.pool.inner.manager.release(self.id)
+        self.pool.inner.manager.home().let_go(Dropped::Lease(self.id))
     }
 
     /// The lease of this id, to look at: dropping it gives nothing back.

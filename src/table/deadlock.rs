@@ -223,9 +223,9 @@ impl<M: Memory> Table<M> {
             return false;
         }
         let grace = self.grace_of(youngest);
-        self.take_away(youngest, now, Reason::DeadlockVictim, "", grace);
+        let taken = self.take_away(youngest, now, Reason::DeadlockVictim, "", grace);
         // One that is not over or leaving would be found again and again.
-        self.check(self.is_leaving(youngest))
+        taken.is_none() || self.check(self.is_leaving(youngest))
     }
 
     /// How old the claim is that became this lease. A holder that lost a lease to break a deadlock keeps its age, and

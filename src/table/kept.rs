@@ -232,6 +232,12 @@ impl<M: Memory> Table<M> {
     #[cfg(any(feature = "cluster", fuzzing))]
     pub(crate) fn find_kept(&self) {
         let Some(kept) = self.memory.kept() else { return };
+        for (own, record) in kept.ends.iter().zip(self.memory.leases()) {
+            // Somebody else has taken it over.
+            if own.id.get() == record.slot.id.get() && !kept.is_of(record) {
+                own.id.put(0);
+            }
+        }
         for index in self.kept_leases() {
             let id = self.lease_record(index).slot.id.get();
             if kept.ends.get(index as usize).is_some_and(|own| own.id.get() != id) {
@@ -248,6 +254,18 @@ impl Kept<'_> {
     /// These times are this owner's from now on.
     pub(crate) fn be_of(&self, owner: u16) {
         self.header.owner.put(owner.into());
+    }
+
+    /// Are they nobody's?
+    #[cfg(feature = "cluster")]
+    pub(crate) fn is_nobodys(&self) -> bool {
+        self.header.owner.get() == 0
+    }
+
+    /// They are nobody's from now on.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn be_nobodys(&self) {
+        self.header.owner.put(0);
     }
 
     /// The table's time was moved on by so much, and the owner's own clock was not.

@@ -110,6 +110,15 @@ impl<M: Memory> Table<M> {
         self.owner_of_ticket(place as u32)
     }
 
+    /// The claims of an owner, also those that are decided, as far as they are known.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn tickets_of(&self, owner: u16) -> Vec<super::TicketId> {
+        let all = (1..=self.last_ticket_record())
+            .filter(|&ticket| self.owner_of_ticket(ticket) == owner)
+            .map(|ticket| super::TicketId(self.ticket_record(ticket).id.get()));
+        all.filter(|id| id.0 != 0).collect()
+    }
+
     /// Tells the places of all tickets that are decided, and of which nobody is known to have been told.
     pub fn each_untold(&self, mut each: impl FnMut(usize)) {
         for ticket in 1..=self.last_ticket_record() {
@@ -237,6 +246,22 @@ mod tests {
         table.release(0, parent).unwrap();
         assert_eq!(owners(&table, 5), (vec![3, 2, 1], true));
         assert_eq!(owners(&table, 4), (vec![3, 2, 1], false));
+    }
+
+    #[test]
+    fn claims_are_found_by_their_owner() {
+        let table = new_table(Settings::default());
+        take(&table, 1, "x");
+        let wait =
+            |owner| match table.claim(0, &Claim { owner, wait: 5, ..Claim::one("b", &["x"]) }) {
+                Ok(Outcome::Waiting(ticket)) => ticket,
+                told => panic!("{told:?}"),
+            };
+        let [first, other, last] = [7, 8, 7].map(wait);
+        table.cancel(0, first).unwrap();
+        assert_eq!(table.tickets_of(7), [first, last]);
+        assert_eq!(table.tickets_of(8), [other]);
+        assert_eq!(table.tickets_of(0), []);
     }
 
     #[test]

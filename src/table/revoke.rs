@@ -52,7 +52,7 @@ impl<M: Memory> Table<M> {
         if by.is_empty() || self.find_name(by) != 0 { Ok(()) } else { self.room_for_name(by) }
     }
 
-    /// Revokes a held lease, or gives notice; `None` if it was over before. Does not serve the line.
+    /// Revokes a held lease, or gives notice; `None` if it was to be revoked at once and was over before. Does not serve the line.
     pub(super) fn take_away(
         &self,
         index: u32,
@@ -67,8 +67,11 @@ impl<M: Memory> Table<M> {
             if reason == Reason::DeadlockVictim {
                 self.keep_age(index);
             }
-            self.set_revoker(index, by);
-            return self.end_lease(index, now, reason).then_some(Revoked::AtOnce);
+            let ended = self.end_lease(index, now, reason);
+            if ended {
+                self.set_revoker(index, by);
+            }
+            return ended.then_some(Revoked::AtOnce);
         }
         let (running, revoking) = self.notice(index);
         if revoking && running <= until {

@@ -103,8 +103,8 @@ pub(crate) struct Group {
     open: Batch,
     /// Tickets of which somebody here was told what became of them, and the others do not know that yet. They have time.
     pub told: Vec<TicketId>,
-    /// What was dropped here while the engine could not be reached.
-    pub dropped: Vec<Dropped>,
+    /// What was dropped here while the engine could not be reached, and who had it then.
+    pub dropped: Vec<(Dropped, u16)>,
     /// How often somebody has asked for a moment when nothing is under way, and how often there was one for them.
     moments: (u64, u64),
 }
@@ -176,7 +176,10 @@ impl Group {
         let store = self.store.take()?;
         let mut batch = std::mem::take(&mut self.open);
         let changes = self.replica.changes(&batch.written);
-        let conditions = std::mem::take(&mut batch.conditions);
+        let mut conditions = std::mem::take(&mut batch.conditions);
+        // Most of them need the same, and an engine compares no more than it does together.
+        conditions.unchanged.sort_unstable();
+        conditions.unchanged.dedup();
         self.flying = Some(batch);
         Some(Flight { store, delta: delta_of(changes), conditions })
     }

@@ -39,7 +39,7 @@ mod times;
 #[cfg(feature = "cluster")]
 pub(crate) use {
     group::{Conditions, Flight, Group, Outcome, Receipt},
-    kv::{Answer, Op, Range, Trouble, Txn},
+    kv::{Answer, Op, Range, Revision, Trouble, Txn},
     part::{Part, Seat},
     replica::{Replica, Written},
     store::{Failure, Made, Store},

@@ -17,7 +17,7 @@ use super::store::{Delta, Store};
 use crate::home::clock::Clock;
 use crate::home::settled::{InTheAir, Undoable};
 use crate::home::world::{self, Condvar};
-use crate::table::{LeaseId, Limits};
+use crate::table::{LeaseId, Limits, TicketId};
 
 /// So many processes can share a table.
 const OWNERS: u16 = 1024;
@@ -33,10 +33,10 @@ pub(crate) struct Part {
     since: AtomicI64,
     /// Not here while there is none. The number stays until there is another.
     session: Mutex<Option<Box<dyn Session>>>,
-    /// Numbers that it had with sessions that were lost.
-    former: Mutex<Vec<u16>>,
-    /// What it held when it was cut off.
-    cut_off: Mutex<Vec<LeaseId>>,
+    /// Numbers that it had with sessions that were lost, and since when.
+    former: Mutex<Vec<(u16, Revision)>>,
+    /// What it held, and what it waited with, when it was cut off.
+    cut_off: Mutex<(Vec<LeaseId>, Vec<TicketId>)>,
     pub hearing: Hearing,
     /// No other process has the same.
     author: u64,
@@ -133,8 +133,13 @@ impl Part {
         !self.hearing.is_lost() && self.has_its_number()
     }
 
+    /// May the others take this process for dead? Not asked of a forked child, which touches nothing of its parent's, nor of one that is closed.
+    pub fn is_cut_off(&self) -> bool {
+        !self.is_forked() && !self.is_closed() && !self.is_sure()
+    }
+
     /// Does surely nobody else have its number?
-    fn has_its_number(&self) -> bool {
+    pub fn has_its_number(&self) -> bool {
         let sure = !self.sure_for().is_zero();
         if !sure {
             self.hearing.set_lost();
@@ -186,18 +191,26 @@ impl Part {
         let taken = self.present()?;
         for owner in (1..=OWNERS).filter(|owner| !taken.contains(owner)) {
             let key = self.keys.owner(owner);
-            let value = format!("process {}", self.process).into_bytes();
+            let value = format!("process {}, session {}", self.process, session.id()).into_bytes();
             // With the number goes the mark under it: as long as it is this process's, nobody else has the number.
             let mark = self.next_mark().to_le_bytes().to_vec();
             let txn = Txn {
                 unchanged: vec![(key.clone(), 0)],
                 then: vec![
-                    Op::Put { key, value, session: Some(session.id()) },
+                    Op::Put { key: key.clone(), value: value.clone(), session: Some(session.id()) },
                     Op::Put { key: self.keys.mark(owner), value: mark, session: None },
                 ],
-                otherwise: Vec::new(),
+                otherwise: vec![Range::only(key)],
             };
-            if let Answer::Done(since) = self.engine.txn(&txn)? {
+            let since = match self.engine.txn(&txn)? {
+                Answer::Done(since) => Some(since),
+                // A request may come twice: then the number is its own, and would be nobody's for as long as the session lasts.
+                Answer::Changed(read) => {
+                    let found = read.concat().into_iter().find(|entry| entry.value == value);
+                    found.map(|entry| entry.modified)
+                }
+            };
+            if let Some(since) = since {
                 return Ok(Seat { session, owner, since });
             }
         }
@@ -220,7 +233,7 @@ impl Part {
         let old = session.take();
         drop(session);
         if let Some(session) = old {
-            self.former.lock().push(self.owner());
+            self.former.lock().push((self.owner(), self.since.load(Ordering::Acquire)));
             // If that fails, it ends by itself, and what it had is given back then.
             let _ = session.revoke();
         }
@@ -228,34 +241,34 @@ impl Part {
     }
 
     /// The numbers that this process had before, under which it may still have something.
-    pub fn former(&self) -> Vec<u16> {
+    pub fn former(&self) -> Vec<(u16, Revision)> {
         self.former.lock().clone()
     }
 
     /// It has nothing under these any more.
-    pub fn forget_former(&self, owners: &[u16]) {
-        self.former.lock().retain(|owner| !owners.contains(owner));
+    pub fn forget_former(&self, seats: &[(u16, Revision)]) {
+        self.former.lock().retain(|seat| !seats.contains(seat));
     }
 
-    /// Is this number its own, or was it, and not all that it had under it is over?
-    pub fn is_or_was(&self, owner: u16) -> bool {
-        owner == self.owner() || self.former.lock().contains(&owner)
-    }
-
-    pub fn remember_cut_off(&self, leases: Vec<LeaseId>) {
-        let mut cut_off = self.cut_off.lock();
-        cut_off.extend(leases);
-        cut_off.sort_unstable();
-        cut_off.dedup();
+    /// What it has at the moment when it is cut off.
+    pub fn remember_cut_off(&self, mut leases: Vec<LeaseId>, mut tickets: Vec<TicketId>) {
+        leases.sort_unstable();
+        tickets.sort_unstable();
+        *self.cut_off.lock() = (leases, tickets);
     }
 
     pub fn cut_off(&self) -> Vec<LeaseId> {
-        self.cut_off.lock().clone()
+        self.cut_off.lock().0.clone()
     }
 
     /// Did this process hold it when it was cut off, and was not heard of since?
     pub fn was_cut_off(&self, lease: LeaseId) -> bool {
-        self.hearing.is_lost() && self.cut_off.lock().contains(&lease)
+        self.hearing.is_lost() && self.cut_off.lock().0.binary_search(&lease).is_ok()
+    }
+
+    /// Did it wait with this when it was cut off, and was not heard of since?
+    pub fn waited_when_cut_off(&self, ticket: TicketId) -> bool {
+        self.hearing.is_lost() && self.cut_off.lock().1.binary_search(&ticket).is_ok()
     }
 
     /// For how long the others surely take this process for alive.
@@ -268,7 +281,7 @@ impl Part {
     pub fn find_again(&self) -> bool {
         let found = self.has_its_number();
         if found {
-            self.cut_off.lock().clear();
+            *self.cut_off.lock() = Default::default();
             self.hearing.set_found();
         }
         found
@@ -285,14 +298,19 @@ impl Part {
     }
 
     /// The key of this process, which must be there still when something of its counts: what comes too late must not bring back what others have
-    /// taken from the dead, nor touch what belongs to whoever has its number by then. Between two sessions it is that of the first, which is gone. With the lock of the table.
+    /// taken from the dead, nor touch what belongs to whoever has its number by then. Between two sessions it is that of the first. With the lock of the table.
     pub fn presence(&self) -> (String, Revision) {
         (self.keys.owner(self.owner()), self.since.load(Ordering::Acquire))
     }
 
     /// The key of a process that must not be there while what it had is given back.
-    pub fn absence_of(&self, owner: u16) -> (String, i64) {
+    pub fn absence_of(&self, owner: u16) -> (String, Revision) {
         (self.keys.owner(owner), 0)
+    }
+
+    /// The key of a number that it had, with a session that the engine has not ended yet: nobody else has it.
+    pub fn remains_of(&self, (owner, since): (u16, Revision)) -> (String, Revision) {
+        (self.keys.owner(owner), since)
     }
 
     /// Leaves: the others learn of it at once.

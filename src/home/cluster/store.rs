@@ -199,9 +199,7 @@ impl Store {
 
     /// Whether a change was made is not known, and it may be made yet. Changing the revision of the head ends that: after it, it was or never will be.
     pub fn find_out(&mut self, kv: &dyn Kv, delta: &Delta) -> Result<Made, Failure> {
-        let unchanged = vec![(self.keys.head(), self.head)];
-        let then = vec![self.set_head(self.number)];
-        let answer = kv.txn(&Txn { unchanged, then, otherwise: self.news_of(delta) });
+        let answer = kv.txn(&Txn { otherwise: self.news_of(delta), ..self.end_doubts() });
         match answer.map_err(Failure::InDoubt)? {
             Answer::Done(revision) => Ok(Made::Overtaken(vec![Entry {
                 key: self.keys.head(),
@@ -209,6 +207,15 @@ impl Store {
                 modified: revision,
             }])),
             Answer::Changed(read) => Ok(self.found_out(delta, read.concat())),
+        }
+    }
+
+    /// Changes the revision of the head, unless somebody else has: what was under way before never comes to count, or has by then.
+    pub fn end_doubts(&self) -> Txn {
+        Txn {
+            unchanged: vec![(self.keys.head(), self.head)],
+            then: vec![self.set_head(self.number)],
+            otherwise: Vec::new(),
         }
     }
 

@@ -57,6 +57,8 @@ impl<U: Undo> Core<U> {
             let events = state.table.last_event();
             let told = tell_of_tickets(&state);
             let mut written = part.replica().take_written();
+            // Of how things are before that.
+            let mut needs = needs();
             let answer = command(&state.table, now);
             let by_command = part.replica().take_written();
             let mut decided = Vec::new();
@@ -79,7 +81,6 @@ impl<U: Undo> Core<U> {
                 continue;
             }
             written.extend(by_command);
-            let mut needs = needs();
             let special = !needs.unchanged.is_empty();
             needs.special = special;
             needs.unchanged.push(part.presence());
@@ -99,7 +100,11 @@ impl<U: Undo> Core<U> {
                     self.forget_told(&told);
                     return answer;
                 }
-                Outcome::Undone | Outcome::Pending => step_back(&mut overtaken),
+                Outcome::Undone | Outcome::Pending => {
+                    // Without a session nothing comes to count, however often it is tried.
+                    attempts += u32::from(!part.has_its_number());
+                    step_back(&mut overtaken);
+                }
             }
         }
     }
@@ -110,14 +115,12 @@ impl<U: Undo> Core<U> {
         part: &Part,
         claim: Claim<'_>,
     ) -> Result<TableOutcome, Error> {
-        // A forked child touches nothing of what its parent had.
-        let cut_off = || !part.is_forked() && !part.is_closed() && !part.is_sure();
-        if cut_off() {
+        if part.is_cut_off() {
             return Err(UNREACHABLE);
         }
         self.run_clustered(part, Conditions::default, |table, now| {
             // By the time that this is run again, its session may be another one, and what it had not given back yet: its holder would be told that it is over.
-            if cut_off() {
+            if part.is_cut_off() {
                 return Err(UNREACHABLE);
             }
             // Which may be another one, too.
@@ -198,6 +201,9 @@ impl<U: Undo> Core<U> {
             Ok(Made::Overtaken(read) | Made::Forgotten(read)) => {
                 // Before anybody else's changes come on top; and what is undone is told when it is known why.
                 let undone = group.undo();
+                if !part.is_sure() {
+                    self.give_up_number(part, table);
+                }
                 let followed = store.follow(part.kv(), &read);
                 group.come_back(store);
                 // If the table is as it was, something else is not as it must be: to run it again would be the same again.
@@ -241,6 +247,9 @@ impl<U: Undo> Core<U> {
         let read = Store::ask(part.kv(), news)?;
         let mut woken = Woken::default();
         let mut state = self.on_the_ground(part);
+        if !part.is_sure() {
+            self.give_up_number(part, &state.table);
+        }
         let Some(store) = state.group.as_mut().and_then(|group| group.store()) else {
             return Ok(());
         };
@@ -269,14 +278,15 @@ impl<U: Undo> Core<U> {
         }
     }
 
-    /// The lock, at a moment when nothing is under way that is about this record, or when all that this process has is over anyway.
+    /// The lock, at a moment when nothing is under way that is about this record, or when all that this process has, this included, is over anyway.
     pub(super) fn lock_about<T>(
         &self,
         part: &Part,
         record: Option<&T>,
+        is_own: impl Fn(&State<U>) -> bool,
     ) -> MutexGuard<'_, State<U>> {
         let mut state = self.state.lock();
-        while state.is_under_way(record) && part.is_sure() {
+        while state.is_under_way(record) && (part.is_sure() || !is_own(&state)) {
             part.landed.wait_for(&mut state, PAUSE);
         }
         state
@@ -311,9 +321,6 @@ impl<U: Undo> Core<U> {
     /// The copy has what others did. Nobody reads it without the lock meanwhile.
     fn others_did_something(&self, part: &Part, state: &mut State<U>, woken: &mut Woken) {
         let State { table, wakers, listeners, .. } = state;
-        if !part.is_sure() {
-            self.give_up_number(part, table);
-        }
         let moved = self.clock.at_least(table.now());
         if let Some(kept) = self.memory.kept() {
             kept.lag_behind(moved);

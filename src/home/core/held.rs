@@ -10,20 +10,26 @@ use crate::home::cluster::{Conditions, Part};
 use crate::table::layout::{Lease, Ticket};
 use crate::table::{self, Error, LeaseId, LeaseState, Memory, Reason, TicketId, TicketState, Time};
 
-/// What became of a ticket, or that nothing will. Told of one that is under way still, or is as it was: what is under way does not count yet.
+/// Does, or did, this process wait with this ticket?
+pub(super) fn is_own_ticket<U: Undo>(part: &Part, state: &State<U>, id: TicketId) -> bool {
+    let table = &state.table;
+    let given_up = table.memory().kept().is_some_and(|kept| kept.is_nobodys());
+    !given_up && table.owner_of_place(table.place_of(id)) == part.owner()
+        || part.waited_when_cut_off(id)
+}
+
+/// What became of a ticket, or that nothing will. What is under way does not count yet.
 pub(super) fn in_vain<U: Undo>(
     part: &Part,
     state: &State<U>,
     id: TicketId,
     record: Option<&Ticket>,
 ) -> Option<TicketState> {
-    let table = &state.table;
-    let is_own = || part.is_or_was(table.owner_of_place(table.place_of(id)));
-    match table.ticket(id) {
+    match state.table.ticket(id) {
         // Granted, too: that may not have come to count, and is over before it began if it has.
         Some(found)
             if (!matches!(found, TicketState::Refused(_)) || state.is_under_way(record))
-                && is_own()
+                && is_own_ticket(part, state, id)
                 && !part.is_sure() =>
         {
             Some(TicketState::Refused(Reason::EngineLost))
@@ -48,26 +54,23 @@ impl<U: Undo> Core<U> {
             return None;
         }
         let known = || (self.is_own(part, id), read());
-        // Who is cut off does not wait for what is under way, which does not count yet.
+        // Who is cut off does not wait for what is under way with its own.
         let mut under_way = false;
         let (own, mut state) = part.settled(known).unwrap_or_else(|| {
             let record = self.record_of(id);
-            let locked = self.lock_about(part, record);
+            let locked = self.lock_about(part, record, |_| self.is_own(part, id));
             under_way = locked.is_under_way(record);
             known()
         });
-        if !own && (ask || under_way) {
-            if ask {
-                // If the engine cannot be reached, what was known last.
-                let _ = self.refresh(part);
-            }
+        if !own && ask {
+            // If the engine cannot be reached, what was known last.
+            let _ = self.refresh(part);
             let _settled = self.on_the_ground(part);
             state = read();
         }
         match state {
-            Some(found) if own && (found == LeaseState::Held || under_way) && !part.is_sure() => {
-                Some(LeaseState::Expired)
-            }
+            Some(_) if under_way => Some(LeaseState::Expired),
+            Some(LeaseState::Held) if own && !part.is_sure() => Some(LeaseState::Expired),
             state => state,
         }
     }
@@ -83,7 +86,8 @@ impl<U: Undo> Core<U> {
             return None;
         }
         let record = self.ticket_record(id);
-        in_vain(part, &self.lock_about(part, record), id, record)
+        let state = self.lock_about(part, record, |state| is_own_ticket(part, state, id));
+        in_vain(part, &state, id, record)
     }
 
     pub(super) fn ticket_record(&self, id: TicketId) -> Option<&Ticket> {
@@ -122,7 +126,7 @@ impl<U: Undo> Core<U> {
         let needs =
             || Conditions { concerned: owner().into_iter().collect(), ..Conditions::default() };
         self.run_clustered(part, needs, |table, now| {
-            match table.state(id, now) == Some(LeaseState::Held) && !part.is_sure() {
+            match table.state(id, now) == Some(LeaseState::Held) && part.is_cut_off() {
                 true if self.is_own(part, id) => Err(CUT_OFF),
                 // Nothing is taken over by who may be dead: it would be over.
                 true => Err(UNREACHABLE),

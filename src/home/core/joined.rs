@@ -160,7 +160,8 @@ impl<U: Undo> Core<U> {
         if self.clock.now() >= self.due(&self.state.lock()) {
             self.let_time_pass(part);
         }
-        if part.hearing.silent_since().is_none() {
+        let dropped = self.state.lock().group.as_ref().is_some_and(|it| !it.dropped.is_empty());
+        if dropped && self.refresh(part).is_ok() {
             self.let_go_of_dropped(part);
         }
         self.write_base(part);

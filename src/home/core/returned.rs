@@ -6,11 +6,8 @@ use super::Core;
 use super::clustered::UNREACHABLE;
 use crate::home::Dropped;
 use crate::home::arrays::{Arrays, Undo};
-use crate::home::cluster::{Conditions, Group, Part};
+use crate::home::cluster::{Conditions, Failure, Group, Part, Revision};
 use crate::table::{Error, Memory, Reaped, Reason, Table};
-
-/// The number of no process.
-const NOBODY: u16 = 0;
 
 /// So many leases and claims end together at most.
 const PORTION: usize = 1000;
@@ -23,11 +20,11 @@ impl<U: Undo> Core<U> {
         }
     }
 
-    /// Somebody else may have its number by now: what is found under it is no longer this process's. With the lock.
+    /// Somebody else may have its number by now: what is found under it from now on is no longer this process's. With the lock, before news are read.
     pub(super) fn give_up_number(&self, part: &Part, table: &Table<Arrays<U>>) {
-        if let Some(kept) = self.memory.kept() {
-            part.remember_cut_off(table.kept_ids());
-            kept.be_of(NOBODY);
+        if let Some(kept) = self.memory.kept().filter(|kept| !kept.is_nobodys()) {
+            part.remember_cut_off(table.kept_ids(), table.tickets_of(part.owner()));
+            kept.be_nobodys();
         }
     }
 
@@ -39,15 +36,21 @@ impl<U: Undo> Core<U> {
             part.take_seat(seat);
         }
         part.listen().map_err(|_| UNREACHABLE)?;
+        self.end_doubts(part).map_err(|_| UNREACHABLE)?;
         let (own, cut_off) = (part.owner(), part.cut_off());
         self.reap_all(part, Conditions::default, own, Reason::EngineLost)?;
         let former = part.former();
-        for owner in former.iter().filter(|owner| **owner != own) {
-            // Whoever has the number by now gives back what it finds under it before anything else.
-            let _ = self.reap_clustered(part, *owner, Reason::EngineLost);
+        for &seat in former.iter().filter(|seat| seat.0 != own) {
+            // Gone, or its session lives on in the engine. Else somebody has the number by now, who gives back what it finds under it before anything else.
+            for condition in [part.absence_of(seat.0), part.remains_of(seat)] {
+                if self.reap_clustered(part, condition, seat.0, Reason::EngineLost).is_ok() {
+                    break;
+                }
+            }
         }
         let left = self.peek(|table| table.leases());
-        if left.iter().any(|lease| cut_off.contains(&lease.id) && former.contains(&lease.owner)) {
+        let was_own = |owner| former.iter().any(|seat| seat.0 == owner);
+        if left.iter().any(|lease| cut_off.contains(&lease.id) && was_own(lease.owner)) {
             return Err(UNREACHABLE);
         }
         // Last, when all of it is over: others may have been faster.
@@ -65,16 +68,27 @@ impl<U: Undo> Core<U> {
         }
     }
 
-    /// Gives back what a process had that is gone. An error if somebody else has its number by now, or the engine cannot be reached.
+    /// Nobody waits any more for what was under way when this process was cut off. It has come to count, or never will.
+    fn end_doubts(&self, part: &Part) -> Result<(), Failure> {
+        let mut state = self.on_the_ground(part);
+        let head = state.group.as_mut().and_then(|group| group.store()).map(|it| it.end_doubts());
+        drop(state);
+        if let Some(txn) = head {
+            part.kv().txn(&txn)?;
+        }
+        self.refresh(part)
+    }
+
+    /// Gives back what a process had that is gone. An error if its key is not as it must be, or the engine cannot be reached.
     pub(super) fn reap_clustered(
         &self,
         part: &Part,
+        condition: (String, Revision),
         owner: u16,
         reason: Reason,
     ) -> Result<(), Error> {
-        let absent =
-            || Conditions { unchanged: vec![part.absence_of(owner)], ..Conditions::default() };
-        let reaped = self.reap_all(part, absent, owner, reason)?;
+        let needs = || Conditions { unchanged: vec![condition.clone()], ..Conditions::default() };
+        let reaped = self.reap_all(part, needs, owner, reason)?;
         if reaped == Reaped::default() {
             return Ok(());
         }
@@ -110,23 +124,28 @@ impl<U: Undo> Core<U> {
     /// The engine cannot be reached now.
     #[cold]
     pub(super) fn let_go_later(&self, dropped: Dropped) {
-        if let Some(group) = &mut self.state.lock().group {
-            group.dropped.push(dropped);
+        let mut state = self.state.lock();
+        let owner = owner_of(&state.table, dropped);
+        if let Some(group) = &mut state.group {
+            group.dropped.push((dropped, owner));
         }
     }
 
-    /// What was dropped while the engine could not be reached. Some of it may be over by now.
+    /// What was dropped while the engine could not be reached. Some of it may be over by now, or somebody else has taken it over.
     pub(super) fn let_go_of_dropped(&self, part: &Part) {
         let take = |group: &mut Group| {
             let some = group.dropped.len().min(PORTION);
             group.dropped.drain(..some).collect()
         };
-        let dropped: Vec<Dropped> = self.state.lock().group.as_mut().map_or_else(Vec::new, take);
+        let dropped: Vec<(Dropped, u16)> =
+            self.state.lock().group.as_mut().map_or_else(Vec::new, take);
         if dropped.is_empty() {
             return;
         }
         let away = self.run_clustered(part, Conditions::default, |table, now| {
-            let given: Vec<_> = dropped.iter().map(|it| it.give_back(table, now)).collect();
+            let still = |(it, owner): &&(Dropped, u16)| owner_of(table, *it) == *owner;
+            let given: Vec<_> =
+                dropped.iter().filter(still).map(|(it, _)| it.give_back(table, now)).collect();
             given.contains(&Err(UNREACHABLE))
         });
         if away && let Some(group) = &mut self.state.lock().group {
@@ -136,7 +155,7 @@ impl<U: Undo> Core<U> {
 
     /// Gives back what a process had that is gone; later, if the engine cannot be reached now.
     pub(super) fn give_back(&self, part: &Part, owner: u16) {
-        let given = self.reap_clustered(part, owner, Reason::HolderDied);
+        let given = self.reap_clustered(part, part.absence_of(owner), owner, Reason::HolderDied);
         // Whoever has its number by now has given it back before.
         let reused = || part.present().is_ok_and(|present| present.contains(&owner));
         if given.is_err() && !reused() {
@@ -155,6 +174,14 @@ impl<U: Undo> Core<U> {
             self.give_back(part, owner);
         }
         Ok(())
+    }
+}
+
+/// Who has it; 0 if nobody does any more.
+fn owner_of<M: Memory>(table: &Table<M>, dropped: Dropped) -> u16 {
+    match dropped {
+        Dropped::Lease(id) => table.lease(id).map_or(0, |lease| lease.owner),
+        Dropped::Ticket(id) => table.owner_of_place(table.place_of(id)),
     }
 }
 

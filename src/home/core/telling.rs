@@ -58,7 +58,8 @@ impl<U: Undo> Core<U> {
     fn lock_ticket(&self, _ticket: TicketId) -> Guard<'_, U> {
         #[cfg(feature = "cluster")]
         if let Some(part) = self.part() {
-            return Guard::new(self.lock_about(part, self.ticket_record(_ticket)));
+            let is_own = |state: &State<U>| super::held::is_own_ticket(part, state, _ticket);
+            return Guard::new(self.lock_about(part, self.ticket_record(_ticket), is_own));
         }
         self.lock()
     }

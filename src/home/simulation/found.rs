@@ -224,6 +224,88 @@ fn who_was_cut_off_renews_nothing() {
     }
 }
 
+/// A claim was so long under way that its process had given it up, and all that it had with it. The session lived on, as the engine's clock was slow, and so
+/// the claim came to count after all: nobody knew that.
+#[test]
+fn what_was_given_up_does_not_come_to_count() {
+    for seed in 1..40 {
+        play_with(
+            Server::new(300_000),
+            seed,
+            vec![Box::new(|sim, server| {
+                let manager = open();
+                server.borrow_mut().faults = Faults { late: 1000, ..Faults::default() };
+                for (after, faults) in [
+                    (1, Faults { lost: 1000, ..Faults::default() }),
+                    (4_000_000, Faults::default()),
+                ] {
+                    let engine = server.clone();
+                    sim.after(after, None, move |_| engine.borrow_mut().faults = faults);
+                }
+                // Now and then it is in time after all.
+                if let Err(error) = manager.acquire("a", "holder", HOUR) {
+                    assert!(matches!(error, Error::System(_)), "{error:?}");
+                    world::sleep(Duration::from_secs(15));
+                    assert_eq!(manager.leases(), []);
+                }
+            })],
+        );
+    }
+}
+
+/// Who had a lease heard nothing of it when somebody else took it over, and gave it back: it held the lease for ever.
+#[test]
+fn who_is_relieved_of_a_lease_hears_of_it() {
+    let told = Rc::new(Cell::new(None));
+    let heard = told.clone();
+    play(
+        1,
+        vec![
+            Box::new(move |_, _| {
+                let manager = open();
+                let lease = manager.acquire("a", "holder", HOUR).unwrap();
+                told.set(Some(lease));
+                world::sleep(Duration::from_secs(1));
+                assert_eq!(manager.state(lease), Some(LeaseState::Expired));
+                let over = Error::NotHeld(LeaseState::Expired, Reason::Released);
+                assert_eq!(manager.renew(lease), Err(over));
+            }),
+            Box::new(move |_, _| {
+                let manager = open();
+                while heard.get().is_none() {
+                    world::sleep(Duration::from_millis(1));
+                }
+                let lease = heard.get().unwrap();
+                manager.renew(lease).unwrap();
+                manager.release(lease).unwrap();
+                world::sleep(HOUR);
+            }),
+        ],
+    );
+}
+
+/// What many ask for at the same moment travels together, and each brought the same condition along: more than an engine takes.
+#[test]
+fn many_can_ask_at_once() {
+    play(
+        1,
+        vec![Box::new(|sim, _| {
+            let manager = open();
+            let crowd: Vec<_> = (0..300)
+                .map(|number| {
+                    let manager = manager.clone();
+                    sim.start(0, "one of many", move || {
+                        manager.acquire(&format!("a{number}"), "holder", HOUR).unwrap();
+                    })
+                })
+                .collect();
+            let (_, this) = machine::inside().unwrap();
+            crowd.into_iter().for_each(|other| sim.join(this, other));
+            assert_eq!(manager.active_count(), 300);
+        })],
+    );
+}
+
 /// Nobody heard of what was dropped while the engine was away: the claim stayed in line and got what nobody had asked for any more, and the lease lasted.
 #[test]
 fn what_is_dropped_while_the_engine_is_away_is_given_back() {

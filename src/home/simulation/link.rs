@@ -35,6 +35,9 @@ const SURE_MICROS: u64 = 990_000;
 /// The shortest time between two renewals.
 const SHORTEST_PAUSE: u64 = 200_000;
 
+/// So much can be compared, or done, together: as with etcd, unless it is told otherwise.
+const MOST_TOGETHER: usize = 128;
+
 /// So long it takes to learn that nobody opens.
 const REFUSAL: Duration = Duration::from_micros(300);
 
@@ -83,6 +86,9 @@ impl Link {
 
 impl Kv for Link {
     fn txn(&self, txn: &Txn) -> Result<Answer, Trouble> {
+        if txn.unchanged.len().max(txn.then.len()) > MOST_TOGETHER {
+            return Err(Trouble::Refused("too much at once".to_owned()));
+        }
         let (server, txn) = (server(), txn.clone());
         let answer = self.ask(move |sim| {
             // As etcd does: a request that comes late, or again, brings back no key of a session that is over.

@@ -94,9 +94,11 @@ pub(crate) fn spawn(
 }
 
 pub(crate) fn sleep(time: Duration) {
-    match machine::inside() {
-        Some((sim, task)) => sim.wait(task, Some(time)),
-        None => real::sleep(time),
+    let Some((sim, task)) = machine::inside() else { return real::sleep(time) };
+    let until = instant() + time;
+    // An answer for which it no longer waits may come meanwhile.
+    while instant() < until {
+        sim.wait(task, Some(until - instant()));
     }
 }
 

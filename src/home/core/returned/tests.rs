@@ -24,7 +24,11 @@ fn a_number_that_is_used_again_is_not_given_back() {
     let Ok(Outcome::Granted(lease)) = one.claim(claim) else { panic!("it is free") };
     let part = other.part().expect("it has one");
     assert_ne!(one.owner(), other.owner());
-    assert!(other.reap_clustered(part, one.owner(), Reason::HolderDied).is_err());
+    assert!(
+        other
+            .reap_clustered(part, part.absence_of(one.owner()), one.owner(), Reason::HolderDied)
+            .is_err()
+    );
     other.give_back(part, one.owner());
     assert!(part.hearing.take_gone().is_empty(), "it would be tried for ever");
     assert_eq!(one.state(lease), Some(LeaseState::Held));
