@@ -110,13 +110,14 @@ impl<M: Memory> Table<M> {
         self.owner_of_ticket(place as u32)
     }
 
-    /// The claims of an owner, also those that are decided, as far as they are known.
+    /// The claims of an owner that wait, or were granted, as far as they are known.
     #[cfg(feature = "cluster")]
     pub(crate) fn tickets_of(&self, owner: u16) -> Vec<super::TicketId> {
         let all = (1..=self.last_ticket_record())
             .filter(|&ticket| self.owner_of_ticket(ticket) == owner)
             .map(|ticket| super::TicketId(self.ticket_record(ticket).id.get()));
-        all.filter(|id| id.0 != 0).collect()
+        let refused = |id| matches!(self.ticket(id), None | Some(super::TicketState::Refused(_)));
+        all.filter(|&id| !refused(id)).collect()
     }
 
     /// Tells the places of all tickets that are decided, and of which nobody is known to have been told.
@@ -196,7 +197,7 @@ impl<M: Memory> Table<M> {
 #[cfg(test)]
 #[cfg(feature = "cluster")]
 mod tests {
-    use super::super::{Claim, Limits, Outcome, Settings};
+    use super::super::{Claim, Limits, Outcome, Settings, TicketState};
     use super::*;
     use crate::home::process::{Arrays, new_table};
 
@@ -251,14 +252,16 @@ mod tests {
     #[test]
     fn claims_are_found_by_their_owner() {
         let table = new_table(Settings::default());
-        take(&table, 1, "x");
+        let held = take(&table, 1, "x");
         let wait =
             |owner| match table.claim(0, &Claim { owner, wait: 5, ..Claim::one("b", &["x"]) }) {
                 Ok(Outcome::Waiting(ticket)) => ticket,
                 told => panic!("{told:?}"),
             };
-        let [first, other, last] = [7, 8, 7].map(wait);
-        table.cancel(0, first).unwrap();
+        let [first, refused, other, last] = [7, 7, 8, 7].map(wait);
+        table.cancel(0, refused).unwrap();
+        table.release(0, held).unwrap();
+        assert!(matches!(table.ticket(first), Some(TicketState::Granted(_))));
         assert_eq!(table.tickets_of(7), [first, last]);
         assert_eq!(table.tickets_of(8), [other]);
         assert_eq!(table.tickets_of(0), []);

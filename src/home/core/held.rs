@@ -28,7 +28,10 @@ pub(super) fn in_vain<U: Undo>(
     match state.table.ticket(id) {
         // Granted, too: that may not have come to count, and is over before it began if it has.
         Some(found)
-            if (!matches!(found, TicketState::Refused(_)) || state.is_under_way(record))
+            if (!matches!(found, TicketState::Refused(_))
+                || state.is_under_way(record)
+                // By others since, who took this process for dead.
+                || part.waited_when_cut_off(id))
                 && is_own_ticket(part, state, id)
                 && !part.is_sure() =>
         {
