@@ -237,3 +237,24 @@ fn renewing_takes_over() {
     table.advance(600).unwrap();
     assert_eq!(state(&table, lease, 600), Some(LeaseState::Expired));
 }
+
+/// What somebody else has taken over is not one's own any more, and does not become so by being cut off.
+#[test]
+fn who_is_relieved_keeps_the_time_no_longer() {
+    let (owner, table) = copy();
+    let (other, copied) = copy();
+    copied.memory().kept().unwrap().be_of(OWNER + 1);
+    let tell = |from: &Replica, to: &Replica| {
+        assert!(to.apply(&from.changes(&from.take_written())));
+        to.take_written();
+    };
+    let [taken, left] =
+        [["a"], ["b"]].map(|name| granted(table.claim(1, &claim("one", &name, 100))));
+    tell(&owner, &other);
+    assert_eq!(table.kept_ids(), [taken, left]);
+    copied.renew(2, taken, None).unwrap();
+    tell(&other, &owner);
+    table.find_kept();
+    assert_eq!(table.kept_ids(), [left]);
+    assert!(is_kept(table.memory(), left) && !is_kept(table.memory(), taken));
+}
