@@ -258,3 +258,15 @@ fn who_is_relieved_keeps_the_time_no_longer() {
     assert_eq!(table.kept_ids(), [left]);
     assert!(is_kept(table.memory(), left) && !is_kept(table.memory(), taken));
 }
+
+/// Who gives up its number has nothing under it, whatever is found there.
+#[test]
+fn a_number_that_is_given_up_keeps_no_times() {
+    let (_owner, table) = copy();
+    let kept = || table.memory().kept().unwrap();
+    let lease = granted(table.claim(1, &claim("one", &["gpu"], 100)));
+    assert!(!kept().is_nobodys() && is_kept(table.memory(), lease));
+    kept().be_nobodys();
+    assert!(kept().is_nobodys() && !is_kept(table.memory(), lease));
+    assert_eq!(state(&table, lease, 500), Some(LeaseState::Held));
+}
