@@ -273,6 +273,12 @@ fn what_failed_once() {
         "20576,3,2,15,3,nwpdct",
         // A claim without an answer was only in a whole copy by the time that its process asked: it got a lease of which nobody was told.
         "8,2,3,5,2,n",
+        // Who was turned away was told that its time was over, while others had granted what it waited for.
+        "204747,4,3,6,3,wct",
+        // A number was taken twice by the same request: its process took the next one, and nobody gave back what was under the first.
+        "2408618,3,2,11,3,nwldc",
+        // Others took a process for dead and gave up its claim: it was told that somebody had cancelled it.
+        "2737575,3,3,15,1,ldct",
     ];
     for plan in plans.map(|plan| plan.parse::<Plan>().expect("a plan")) {
         if let Err(why) = run(plan, SHARED, false, sound_engine).verdict {
