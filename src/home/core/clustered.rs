@@ -57,7 +57,7 @@ impl<U: Undo> Core<U> {
             let events = state.table.last_event();
             let told = tell_of_tickets(&state);
             let mut written = part.replica().take_written();
-            // Of how things are before that.
+            // Asked before the command: whom it concerns may be another afterwards.
             let mut needs = needs();
             let answer = command(&state.table, now);
             let by_command = part.replica().take_written();
