@@ -72,8 +72,13 @@ impl Signals {
     }
 
     /// Stops this process as if it did not handle the signal, with its group as a terminal does it; returns when it is continued, or at once if it cannot
-    /// be stopped.
+    /// be stopped, or was told to go on meanwhile: Ctrl-Z stops the others of a pipeline at once, and the shell may have gone on with all of them while
+    /// the child was still stopping.
     pub fn stop_by(&self, signal: c_int) {
+        // A signal that stops takes a SIGCONT that waits away with it, so it would be too late to ask afterwards.
+        if has_come(libc::SIGCONT) {
+            return;
+        }
         // Others of the group are parts of the same job: a shell sees it stopped if all are. SIGSTOP comes from somebody who meant one process.
         // SAFETY: takes no pointers.
         let whom = if signal == libc::SIGSTOP { unsafe { libc::getpid() } } else { 0 };
@@ -147,6 +152,13 @@ fn descriptor(old: c_int, signals: &libc::sigset_t) -> io::Result<OwnedFd> {
     }
 }
 
+/// Does this signal, which is blocked, wait to be read?
+fn has_come(signal: c_int) -> bool {
+    let mut pending = empty();
+    // SAFETY: a set, and a number of a signal.
+    unsafe { libc::sigpending(&mut pending) == 0 && libc::sigismember(&pending, signal) == 1 }
+}
+
 fn empty() -> libc::sigset_t {
     let mut set = MaybeUninit::uninit();
     // SAFETY: fills the set.
@@ -164,4 +176,40 @@ pub fn set(signals: &[c_int]) -> libc::sigset_t {
         unsafe { libc::sigaddset(&mut set, signal) };
     }
     set
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How a process ends, or stops, that wants to stop by Ctrl-Z after it was told to go on, or without that.
+    fn stops(told_to_go_on: bool) -> c_int {
+        let mut signals = Signals::of_the_end().unwrap();
+        // SAFETY: the child only calls what is allowed after a fork of a process with threads, and is waited for.
+        unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                libc::setpgid(0, 0);
+                if signals.watch_a_child().is_ok() && told_to_go_on {
+                    libc::kill(libc::getpid(), libc::SIGCONT);
+                }
+                signals.stop_by(libc::SIGTSTP);
+                libc::_exit(7);
+            }
+            let mut status = 0;
+            assert_eq!(libc::waitpid(child, &mut status, libc::WUNTRACED), child);
+            if libc::WIFSTOPPED(status) {
+                libc::kill(child, libc::SIGKILL);
+                libc::waitpid(child, std::ptr::null_mut(), 0);
+            }
+            status
+        }
+    }
+
+    #[test]
+    fn who_was_told_to_go_on_meanwhile_does_not_stop() {
+        assert!(libc::WIFSTOPPED(stops(false)));
+        let status = stops(true);
+        assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 7, "{status:#x}");
+    }
 }
