@@ -36,6 +36,8 @@ impl<U: Undo> Core<U> {
             part.take_seat(seat);
         }
         part.listen().map_err(|_| UNREACHABLE)?;
+        // What was on its way to it as it listened before is not heard any more.
+        part.hearing.has_missed();
         self.end_doubts(part).map_err(|_| UNREACHABLE)?;
         let (own, cut_off) = (part.owner(), part.cut_off());
         self.reap_all(part, Conditions::default, own, Reason::EngineLost)?;

@@ -279,6 +279,8 @@ fn what_failed_once() {
         "2408618,3,2,11,3,nwldc",
         // Others took a process for dead and gave up its claim: it was told that somebody had cancelled it.
         "2737575,3,3,15,1,ldct",
+        // Who listened again after a time without the engine did not hear of a death that it was just being told of: nobody gave back what the dead had.
+        "23626,2,2,14,2,nwlpdct",
     ];
     for plan in plans.map(|plan| plan.parse::<Plan>().expect("a plan")) {
         if let Err(why) = run(plan, SHARED, false, sound_engine).verdict {
