@@ -481,7 +481,8 @@ tern_status_t tern_lease_renew_all(const tern_manager_t *manager,
 
 // Gives a lease back. Whoever is first in line has what it frees before this returns.
 // TERN_ERR_NOT_HELD if it was over already, TERN_ERR_UNKNOWN_LEASE if nothing is remembered of
-// it.
+// it. TERN_ERR_SYSTEM if machines share the table and its engine cannot be reached: it is given
+// back as soon as it can be, so destructors may ignore that.
 tern_status_t tern_lease_release(const tern_manager_t *manager,
                                  tern_lease_t lease,
                                  tern_error_t *err);
@@ -780,7 +781,8 @@ tern_status_t tern_ticket_wait(const tern_manager_t *manager,
 
 // Withdraws a claim; the end of the ticket. What it was granted meanwhile is given back.
 // TERN_UNCHANGED if it had come to its end before: a lease that tern_ticket_wait() told of
-// stays the caller's.
+// stays the caller's. TERN_ERR_SYSTEM if machines share the table and its engine cannot be
+// reached: it is withdrawn as soon as it can be.
 tern_status_t tern_ticket_cancel(const tern_manager_t *manager,
                                  tern_ticket_t ticket,
                                  tern_error_t *err);

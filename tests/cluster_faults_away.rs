@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use etcd::{Etcd, PATIENCE, until};
-use ternlease::{Error, GpuPool, LeaseId, LeaseManager, LeaseState, PoolOptions, Reason};
+use ternlease::{Error, GpuPool, LeaseId, LeaseManager, LeaseState, Outcome, PoolOptions, Reason};
 use wires::Wire;
 
 /// Longer than any of these tests: no lease runs out.
@@ -168,18 +168,28 @@ fn who_waits_for_an_engine_that_is_gone_is_answered() {
 #[test]
 fn what_is_dropped_meanwhile_is_given_back() {
     let Some(mut etcd) = Etcd::start() else { return };
-    let url = format!("etcd://{}/dropped?session_ttl=20&timeout=1", etcd.authority());
+    let url = format!("etcd://{}/dropped?session_ttl=60&timeout=1", etcd.authority());
     let options = PoolOptions::from_spec("fake:1").unwrap();
     let pool = GpuPool::open_with(&url, options).unwrap();
     let lease = pool.claim().wait().unwrap().expect("there is a device");
-    let ticket = pool.manager().claim("waiter").of(&["other"]).ttl(HOUR).enqueue().unwrap();
+    let manager = pool.manager();
+    let ticket = manager.claim("waiter").of(&["other"]).ttl(HOUR).enqueue().unwrap();
+    // By their ids, as programs in C have them.
+    let number = manager.acquire("third", "one", HOUR).unwrap();
+    let claim = manager.claim("waiter").of(&["third"]).ttl(HOUR).submit().unwrap();
+    let Outcome::Waiting(claim) = claim else { panic!("it is taken") };
     etcd.kill(0);
-    until("it is noticed", || pool.manager().jeopardy());
     drop((lease, ticket));
+    assert!(matches!(manager.release(number), Err(Error::System(_))));
+    assert!(matches!(manager.cancel_ticket(claim), Err(Error::System(_))));
     etcd.launch(0);
     let again = until("it is free", || pool.try_claim().ok().flatten());
-    until("so is the other", || pool.manager().claim("next").of(&["other"]).try_now().ok());
+    for other in ["other", "third"] {
+        until("so is the other", || manager.claim("next").of(&[other]).try_now().ok());
+    }
     assert_eq!(again.state(), Some(LeaseState::Held));
+    assert_eq!(manager.lease(number).unwrap().reason, Some(Reason::Released));
+    assert_eq!(manager.pending_claimers(), 0);
 }
 
 /// A process that was cut off for so long that the others gave it up: all is as with a new one when it can be reached again, jeopardy included.

@@ -155,7 +155,8 @@ pub unsafe extern "C" fn tern_lease_renew_all(
 }
 
 /// Gives a lease back. Whoever is first in line has what it frees before this returns. TERN_ERR_NOT_HELD if it was over
-/// already, TERN_ERR_UNKNOWN_LEASE if nothing is remembered of it.
+/// already, TERN_ERR_UNKNOWN_LEASE if nothing is remembered of it. TERN_ERR_SYSTEM if machines share the table and its engine
+/// cannot be reached: it is given back as soon as it can be, so destructors may ignore that.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_lease_release(
     manager: *const tern_manager_t,

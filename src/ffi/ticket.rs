@@ -140,6 +140,7 @@ pub unsafe extern "C" fn tern_ticket_wait(
 
 /// Withdraws a claim; the end of the ticket. What it was granted meanwhile is given back.
 /// TERN_UNCHANGED if it had come to its end before: a lease that tern_ticket_wait() told of stays the caller's.
+/// TERN_ERR_SYSTEM if machines share the table and its engine cannot be reached: it is withdrawn as soon as it can be.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_ticket_cancel(
     manager: *const tern_manager_t,

@@ -28,8 +28,8 @@ use std::task::Waker;
 use std::time::Instant;
 
 use crate::table::{
-    Claim, Error, LeaseId, LeaseState, Memory, Outcome, Settings, Table, TicketId, TicketState,
-    Time,
+    Cancelled, Claim, Error, LeaseId, LeaseState, Memory, Outcome, Settings, Table, TicketId,
+    TicketState, Time,
 };
 use arrays::NoUndo;
 use clock::Clock;
@@ -41,7 +41,7 @@ use refused::Refused;
 use wake::{Listener, Role};
 
 /// What nobody has any use for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Dropped {
     Lease(LeaseId),
     Ticket(TicketId),
@@ -127,6 +127,7 @@ delegate! {
     fn silent_for(&self) -> Option<std::time::Duration>;
     fn state_at(&self, id: LeaseId, now: Time) -> Option<LeaseState>;
     fn let_go(&self, dropped: Dropped) -> Result<(), Error>;
+    fn withdraw(&self, id: TicketId) -> Result<Cancelled, Error>;
     fn renew(&self, id: LeaseId) -> Result<Time, Error>;
     fn renew_at(&self, id: LeaseId, now: Time) -> Result<Time, Error>;
     fn renew_for(&self, id: LeaseId, ttl: Time) -> Result<Time, Error>;

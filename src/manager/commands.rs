@@ -4,7 +4,7 @@
 use crate::table::LeaseInfo;
 
 use super::{ClaimBuilder, LeaseManager, Span};
-use crate::home::run;
+use crate::home::{Dropped, run};
 use crate::table::{
     Claim, Deadlock, Error, Health, LeaseId, Outcome, Reason, ResourceId, Revoked, Take, Time,
     Traits,
@@ -210,7 +210,8 @@ impl LeaseManager {
     ///
     /// # Errors
     ///
-    /// [`Error::NotHeld`] if it was over before, with the reason; [`Error::UnknownLease`].
+    /// [`Error::NotHeld`] if it was over before, with the reason; [`Error::UnknownLease`]; [`Error::System`] if machines share the table and its engine
+    /// cannot be reached: it is given back as soon as it can be, and need not be released again.
     ///
     /// ```
     /// use ternlease::{LeaseManager, Options};
@@ -224,7 +225,7 @@ impl LeaseManager {
     /// ```
     #[inline]
     pub fn release(&self, id: LeaseId) -> Result<(), Error> {
-        run!(self.home(), |table, now| table.release(now, id))
+        self.home().let_go(Dropped::Lease(id))
     }
 
     /// Takes a lease away at once, as an operator would ([`Reason::Operator`]). The holder is not asked; it learns of it when it looks, or by

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::{LeaseManager, Shared};
 use crate::home::wake::Role;
-use crate::home::{Dropped, Home, look, run, world};
+use crate::home::{Dropped, Home, look, world};
 use crate::table::{Cancelled, Error, LeaseId, Reason, TicketId, TicketState};
 
 /// A claim in line. Wait for it as a thread ([`wait`](Self::wait)), as a task (it is a future), with a file descriptor
@@ -274,7 +274,8 @@ impl LeaseManager {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownTicket`] if nothing is remembered of it.
+    /// [`Error::UnknownTicket`] if nothing is remembered of it; [`Error::System`] if machines share the table and its engine cannot be reached: it is
+    /// withdrawn as soon as it can be.
     ///
     /// ```
     /// use ternlease::{Cancelled, LeaseManager, Options, Outcome};
@@ -287,7 +288,7 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn cancel_ticket(&self, id: TicketId) -> Result<Cancelled, Error> {
-        run!(self.home(), |table, now| table.withdraw(now, id))
+        self.home().withdraw(id)
     }
 
     /// The place of a ticket in line, from 1; `None` once it is decided. As [`Ticket::place`].

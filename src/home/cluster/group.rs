@@ -4,7 +4,7 @@
 //! threads of a process cost one round trip. If others were faster, everything that is not known to count is undone, the latest first, and
 //! each thread runs its command again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -104,7 +104,7 @@ pub(crate) struct Group {
     /// Tickets of which somebody here was told what became of them, and the others do not know that yet. They have time.
     pub told: Vec<TicketId>,
     /// What was dropped here while the engine could not be reached, and who had it then.
-    pub dropped: Vec<(Dropped, u16)>,
+    pub dropped: BTreeMap<Dropped, u16>,
     /// How often somebody has asked for a moment when nothing is under way, and how often there was one for them.
     moments: (u64, u64),
 }
@@ -118,7 +118,7 @@ impl Group {
             flying: None,
             open,
             told: Vec::new(),
-            dropped: Vec::new(),
+            dropped: BTreeMap::new(),
             moments: (0, 0),
         }
     }

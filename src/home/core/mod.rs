@@ -40,7 +40,9 @@ use super::cluster::{Conditions, Group, Part};
 use super::host::Host;
 use super::wake::{Listeners, Wakers, Woken};
 use super::world::{self, JoinHandle, Mutex};
-use crate::table::{Claim, Error, FOREVER, Outcome, Settings, Table, Time, first_sequence};
+use crate::table::{
+    Cancelled, Claim, Error, FOREVER, Outcome, Settings, Table, TicketId, Time, first_sequence,
+};
 use guard::Guard;
 
 /// A table with its lock, its clock and its waiters.
@@ -249,10 +251,19 @@ impl<U: Undo> Core<U> {
     /// Gives something back. If the engine of a table that machines share cannot be reached, that is an error, and it happens as soon as it can be.
     #[inline(always)]
     pub fn let_go(&self, dropped: Dropped) -> Result<(), Error> {
-        let given = self.run(|table, now| dropped.give_back(table, now));
+        self.or_later(dropped, self.run(|table, now| dropped.give_back(table, now)))
+    }
+
+    /// As [`let_go`](Self::let_go), for a claim; what it was.
+    pub fn withdraw(&self, id: TicketId) -> Result<Cancelled, Error> {
+        self.or_later(Dropped::Ticket(id), self.run(|table, now| table.withdraw(now, id)))
+    }
+
+    #[inline(always)]
+    fn or_later<T>(&self, _dropped: Dropped, given: Result<T, Error>) -> Result<T, Error> {
         #[cfg(feature = "cluster")]
-        if U::SHARED && given == Err(clustered::UNREACHABLE) {
-            self.let_go_later(dropped);
+        if U::SHARED && matches!(given, Err(clustered::UNREACHABLE)) {
+            self.let_go_later(_dropped);
         }
         given
     }

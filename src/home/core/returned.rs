@@ -129,15 +129,14 @@ impl<U: Undo> Core<U> {
         let mut state = self.state.lock();
         let owner = owner_of(&state.table, dropped);
         if let Some(group) = &mut state.group {
-            group.dropped.push((dropped, owner));
+            group.dropped.entry(dropped).or_insert(owner);
         }
     }
 
     /// What was dropped while the engine could not be reached. Some of it may be over by now, or somebody else has taken it over.
     pub(super) fn let_go_of_dropped(&self, part: &Part) {
         let take = |group: &mut Group| {
-            let some = group.dropped.len().min(PORTION);
-            group.dropped.drain(..some).collect()
+            std::iter::from_fn(|| group.dropped.pop_first()).take(PORTION).collect()
         };
         let dropped: Vec<(Dropped, u16)> =
             self.state.lock().group.as_mut().map_or_else(Vec::new, take);

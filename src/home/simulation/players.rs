@@ -257,10 +257,8 @@ impl Player {
             // Its time will run out.
             return;
         }
-        // A release that failed is tried again for as long as the lease is there: else it would last for an hour.
-        while self.release(resource, lease) && self.look(resource, lease) {
-            world::sleep(Duration::from_millis(100));
-        }
+        // One that fails happens later: else it would last for an hour.
+        self.release(resource, lease);
     }
 
     fn look(&self, resource: &str, lease: LeaseId) -> bool {
@@ -278,12 +276,10 @@ impl Player {
         })
     }
 
-    /// False if it is known what became of it.
-    fn release(&self, resource: &str, lease: LeaseId) -> bool {
+    fn release(&self, resource: &str, lease: LeaseId) {
         self.call(resource, Asked::Release(lease.0), || {
-            let told = self.done(self.manager.release(lease));
-            (told, told == Told::Unknown)
-        })
+            (self.done(self.manager.release(lease)), ())
+        });
     }
 
     fn revoke(&self) {
