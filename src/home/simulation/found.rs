@@ -96,6 +96,35 @@ fn who_missed_that_somebody_went_finds_out() {
     );
 }
 
+/// Who was cut off listens anew when it is back. It was just being told that a process had gone, where nobody listens any more: nobody gave back what the
+/// dead had.
+#[test]
+fn who_comes_back_finds_out_who_went_meanwhile() {
+    for seed in 1..6 {
+        play(
+            seed,
+            vec![
+                Box::new(|sim, server| {
+                    let manager = open();
+                    while manager.leases_on("a").is_empty() {
+                        world::sleep(Duration::from_millis(100));
+                    }
+                    server.borrow_mut().faults = Faults { stale: 1000, ..Faults::default() };
+                    server.borrow_mut().cut_off(0, sim.now() + 8_000_000);
+                    sim.after(1, None, |sim| sim.kill(1));
+                    world::sleep(Duration::from_secs(30));
+                    assert_eq!(manager.leases(), []);
+                }),
+                Box::new(|_, _| {
+                    let manager = open();
+                    manager.acquire("a", "holder", HOUR).unwrap();
+                    world::sleep(HOUR);
+                }),
+            ],
+        );
+    }
+}
+
 /// Whoever asked for one thing after the other had always something under way: its keeper never had a moment to look at anything, and gave back nothing
 /// of the dead.
 #[test]
