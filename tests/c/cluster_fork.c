@@ -5,8 +5,13 @@
 
 static void check_forked(tern_manager_t *manager, tern_lease_t lease)
 {
+    tern_trit_t state = TERN_TRIT_UNKNOWN;
     tern_lease_t other = 0;
+    EXPECT(TERN_ERR_FORKED, tern_lease_states, manager, &lease, 1, &state);
     EXPECT_UNKNOWN(TERN_ERR_FORKED, tern_lease_state, manager, lease);
+    EXPECT(TERN_ERR_FORKED, tern_lease_renew, manager, lease, NULL);
+    EXPECT(TERN_ERR_FORKED, tern_lease_renew_for, manager, lease, TERN_SECOND, NULL);
+    EXPECT(TERN_ERR_FORKED, tern_lease_renew_all, manager, &lease, 1, NULL);
     EXPECT(TERN_ERR_FORKED, tern_lease_release, manager, lease);
     EXPECT(TERN_ERR_FORKED, tern_lease_acquire, manager, TERN_STR("gpu1"), TERN_STR("child"), TERN_FOREVER, &other);
 }
