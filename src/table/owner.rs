@@ -110,6 +110,12 @@ impl<M: Memory> Table<M> {
         self.owner_of_ticket(place as u32)
     }
 
+    /// For which owner a claim is; 0 if nothing is remembered of it.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn owner_of_claim(&self, id: super::TicketId) -> u16 {
+        self.known_ticket(id).map_or(0, |ticket| self.owner_of_ticket(ticket))
+    }
+
     /// The claims of an owner that wait, or were granted, as far as they are known.
     #[cfg(feature = "cluster")]
     pub(crate) fn tickets_of(&self, owner: u16) -> Vec<super::TicketId> {

@@ -14,8 +14,7 @@ use crate::table::{self, Error, LeaseId, LeaseState, Memory, Reason, TicketId, T
 pub(super) fn is_own_ticket<U: Undo>(part: &Part, state: &State<U>, id: TicketId) -> bool {
     let table = &state.table;
     let given_up = table.memory().kept().is_some_and(|kept| kept.is_nobodys());
-    !given_up && table.owner_of_place(table.place_of(id)) == part.owner()
-        || part.waited_when_cut_off(id)
+    !given_up && table.owner_of_claim(id) == part.owner() || part.waited_when_cut_off(id)
 }
 
 /// What became of a ticket, or that nothing will. What is under way does not count yet.

@@ -128,6 +128,9 @@ impl<U: Undo> Core<U> {
     pub(super) fn let_go_later(&self, dropped: Dropped) {
         let mut state = self.state.lock();
         let owner = owner_of(&state.table, dropped);
+        if owner == 0 {
+            return;
+        }
         if let Some(group) = &mut state.group {
             group.dropped.entry(dropped).or_insert(owner);
         }
@@ -182,7 +185,7 @@ impl<U: Undo> Core<U> {
 fn owner_of<M: Memory>(table: &Table<M>, dropped: Dropped) -> u16 {
     match dropped {
         Dropped::Lease(id) => table.lease(id).map_or(0, |lease| lease.owner),
-        Dropped::Ticket(id) => table.owner_of_place(table.place_of(id)),
+        Dropped::Ticket(id) => table.owner_of_claim(id),
     }
 }
 
