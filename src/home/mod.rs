@@ -125,6 +125,8 @@ delegate! {
     fn ask_about(&self, ids: &[LeaseId]);
     #[cfg(feature = "cluster")]
     fn silent_for(&self) -> Option<std::time::Duration>;
+    #[cfg(feature = "cluster")]
+    fn session_left(&self) -> Option<std::time::Duration>;
     fn state_at(&self, id: LeaseId, now: Time) -> Option<LeaseState>;
     fn let_go(&self, dropped: Dropped) -> Result<(), Error>;
     fn withdraw(&self, id: TicketId) -> Result<Cancelled, Error>;

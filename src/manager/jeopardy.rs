@@ -17,4 +17,16 @@ impl LeaseManager {
     pub fn jeopardy(&self) -> Option<Duration> {
         self.home().silent_for()
     }
+
+    /// How long the session with the engine certainly lasts if the engine does not answer again; `None` for a table without
+    /// sessions. When it reaches zero, every lease of this process has expired with
+    /// [`Reason::EngineLost`](crate::Reason::EngineLost), and other processes may be granted the same devices.
+    ///
+    /// ```
+    /// assert_eq!(ternlease::LeaseManager::open("process:")?.session_left(), None);
+    /// # Ok::<(), ternlease::OpenError>(())
+    /// ```
+    pub fn session_left(&self) -> Option<Duration> {
+        self.home().session_left()
+    }
 }

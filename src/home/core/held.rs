@@ -109,6 +109,12 @@ impl<U: Undo> Core<U> {
         Some(Duration::from_micros(Clock::Real.now().saturating_sub(since)))
     }
 
+    /// How long the session certainly lasts without another answer of the engine.
+    pub fn session_left(&self) -> Option<Duration> {
+        let part = self.part()?;
+        Some(if part.is_sure() { part.sure_for() } else { Duration::ZERO })
+    }
+
     fn record_of(&self, id: LeaseId) -> Option<&Lease> {
         self.memory.leases().get((id.0 & self.memory.index_mask()) as usize)
     }
