@@ -1,4 +1,4 @@
-//! What may lie where a shared table should: other files, other versions, files of before the machine started, files that are taken away while in use.
+//! What may lie where a shared table should: other files, other versions, files of before the machine started. `host_lost.rs` has files that are taken away while in use.
 #![cfg(target_os = "linux")]
 
 #[path = "common/host.rs"]
@@ -11,7 +11,7 @@ use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::time::Duration;
 
 use host::{LIMITS, Place, Process, until};
-use ternlease::{Error, LeaseManager, Options};
+use ternlease::{LeaseManager, Options};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -189,33 +189,4 @@ fn a_file_whose_maker_died_is_made_anew() {
     let ready = find(&place, &size.to_ne_bytes()) - 8;
     write(&place, ready, &[0; 4]);
     is_made_anew(&place);
-}
-
-/// What everybody who used the file is told once it is not the one any more that others find.
-fn is_given_up(manager: &LeaseManager, worker: &mut Process) {
-    until("it is not noticed", || manager.acquire("gpu9", "me", HOUR) == Err(Error::Corrupt));
-    assert_eq!(worker.line(), "Corrupt", "whoever waits is told");
-    until("the other does not notice it", || worker.ask("acquire gpu8") == "Corrupt");
-    assert!(manager.host().unwrap().corrupt);
-}
-
-#[test]
-fn a_file_that_was_deleted_or_replaced_is_given_up() {
-    for replaced in [false, true] {
-        let place = Place::new();
-        let manager = place.open();
-        manager.acquire("gpu0", "me", HOUR).unwrap();
-        let mut worker = Process::worker(&place);
-        worker.say("wait gpu0");
-        until("it does not wait", || manager.pending_claimers() == 1);
-        if replaced {
-            let other = made();
-            fs::rename(&other.0, &place.0).unwrap();
-        } else {
-            fs::remove_file(&place.0).unwrap();
-        }
-        is_given_up(&manager, &mut worker);
-        // Whoever opens it now has a table of its own.
-        assert_eq!(opened(&place), "Ok(())");
-    }
 }

@@ -147,6 +147,7 @@ delegate! {
     #[cfg(target_os = "linux")]
     fn check_keeper(&self) -> Result<(), Error>;
     fn is_closed(&self) -> bool;
+    fn is_lost(&self) -> bool;
     fn is_abandoned(&self) -> bool;
     fn abandon(&self);
     fn close(&self);

@@ -232,7 +232,7 @@ impl Watcher {
                     self.look(lease);
                 }
             }
-            if self.reader.missed() != missed {
+            if self.reader.missed() != missed || self.home.is_lost() {
                 let all: Vec<LeaseId> = self.watched.keys().copied().collect();
                 all.into_iter().for_each(|lease| self.look(lease));
             }
@@ -249,6 +249,13 @@ impl Watcher {
         let info = look!(&self.home, |table| table.lease(lease));
         let notice = match info {
             None => Notice { lease, state: None, reason: None, at: 0 },
+            // A home can lose its table without an event in it.
+            Some(LeaseInfo { state: LeaseState::Held, .. }) if self.home.is_lost() => Notice {
+                lease,
+                state: Some(LeaseState::Expired),
+                reason: Some(Reason::EngineLost),
+                at: self.home.clock().now(),
+            },
             Some(LeaseInfo { state: LeaseState::Held, revoking: false, .. }) => return,
             Some(info) => {
                 Notice { lease, state: Some(info.state), reason: info.reason, at: info.end }

@@ -92,6 +92,35 @@ impl<M: Memory> Table<M> {
         self.leave(reaped)
     }
 
+    /// The table is lost: waiting claims are refused and leases end, all for `reason`. Nothing that ends is granted again.
+    pub(crate) fn end_all(&self, now: Time, reason: Reason) -> Result<(), Error> {
+        let mut list = self.scratch.reaped.take();
+        list.clear();
+        list.extend(self.queue());
+        // At the time of the last command: what is due before `now` must find no waiter.
+        let refused_at = self.now();
+        for &ticket in &list {
+            self.refuse(ticket, refused_at, reason);
+        }
+        let entered = self.enter(now);
+        list.clear();
+        if entered.is_ok() {
+            let held = |index: &u32| {
+                let slot = &self.lease_record(*index).slot;
+                slot.id.get() != 0 && Word(slot.word.get()).held()
+            };
+            list.extend((1..=self.last_lease_record()).filter(held));
+            // Some end with their parents.
+            for lease in list.iter().filter(|lease| held(lease)) {
+                self.end_lease(*lease, now, reason);
+            }
+            self.settle(now);
+        }
+        self.scratch.reaped.replace(list);
+        entered?;
+        self.leave(())
+    }
+
     fn owner_of_ticket(&self, ticket: u32) -> u16 {
         owner_in(self.ticket_record(ticket).flags.get())
     }

@@ -6,16 +6,14 @@ use std::time::Duration;
 use super::{Core, State};
 use crate::home::arrays::Undo;
 use crate::home::clock::Clock;
-use crate::home::host::{Host, HostInfo, Inherited, Journal, Place, owner_of};
+use crate::home::host::{CHECK_INTERVAL, Host, HostInfo, Inherited, Journal, Place, owner_of};
 use crate::home::refused::{Cause, Refused};
 use crate::home::wake::Woken;
 use crate::home::world;
 use crate::table::{Error, LeaseId, Reason, Settings, Table, Time, first_sequence};
 
-/// How often a keeper looks on its own: while somebody in its process waits, while nobody does, while what is due does not happen, and while a tree
-/// is alive, of whose end nobody tells.
-const WATCHFUL: Duration = Duration::from_millis(100);
-const IDLE: Duration = Duration::from_secs(5);
+/// How long a keeper sleeps while a command is due that does not happen, and while a process tree is alive, whose end
+/// wakes no process.
 const DUE: Duration = Duration::from_millis(1);
 const TREES: Duration = Duration::from_millis(20);
 
@@ -96,7 +94,8 @@ impl<U: Undo> Core<U> {
             drop(begun);
             let Some(life) = life else { return };
             let kept = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                while home.keep_shared(host) {}
+                let mut notified_loss = false;
+                while home.keep_shared(host, &mut notified_loss) {}
             }));
             if kept.is_err() {
                 home.abandon();
@@ -108,12 +107,10 @@ impl<U: Undo> Core<U> {
         begins.recv().unwrap_or_else(|_| Err(std::io::Error::from_raw_os_error(libc::EAGAIN)))
     }
 
-    /// Lets due things happen, notices who died, tells those in this process who wait; then sleeps. False when the home is closed.
-    fn keep_shared(&self, host: &Host) -> bool {
+    /// Runs what is due, reaps dead processes and wakes the waiters of this process; then sleeps. False
+    /// when the home is closed.
+    fn keep_shared(&self, host: &Host, notified_loss: &mut bool) -> bool {
         let bell = host.bell();
-        if !host.is_in_place() {
-            host.mark_corrupt();
-        }
         self.look(|_| ());
         let mut woken = Woken::default();
         let mut state = self.lock();
@@ -123,7 +120,9 @@ impl<U: Undo> Core<U> {
         let State { table, wakers, listeners, .. } = &mut *state;
         wakers.take_if(|place| table.is_decided(place), &mut woken);
         listeners.take(table.last_event(), &mut woken);
-        if state.table.is_corrupt() {
+        // Replaced memory has neither tickets nor events by which waiters would learn of the loss.
+        let newly_lost = host.is_lost() && !std::mem::replace(notified_loss, true);
+        if state.table.is_corrupt() || newly_lost {
             let State { wakers, listeners, .. } = &mut *state;
             wakers.take_all(&mut woken);
             listeners.take_all(&mut woken);
@@ -134,7 +133,7 @@ impl<U: Undo> Core<U> {
         drop(state);
         woken.wake();
         let cares = listens || watches || host.has_sleepers();
-        let mut nap = if cares { WATCHFUL } else { IDLE };
+        let mut nap = CHECK_INTERVAL;
         if cares {
             let left = match due.saturating_sub(self.clock.now()) {
                 0 => DUE,

@@ -357,6 +357,15 @@ impl<U: Undo> Core<U> {
         self.is_forked() || self.state.lock().closing
     }
 
+    /// Has this process lost the table, so that every lease it held there is over?
+    pub fn is_lost(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        if let Some(host) = self.host() {
+            return host.is_lost();
+        }
+        false
+    }
+
     /// Acts while no thread of this process has the table.
     #[cfg(target_os = "linux")]
     pub fn at_rest(&self, act: &mut dyn FnMut()) {

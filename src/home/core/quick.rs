@@ -45,16 +45,15 @@ impl<U: Undo> Core<U> {
 
     /// What became of a ticket, without the lock.
     pub fn ticket(&self, id: TicketId) -> Option<TicketState> {
-        let read = || table::ticket_state(&self.memory, id);
         #[cfg(feature = "cluster")]
         if let Some(part) = self.part() {
             return self.clustered_ticket(part, id);
         }
         #[cfg(target_os = "linux")]
         if let Some(host) = self.host() {
-            return host.settled(read).unwrap_or_else(|_| self.peek(|table| table.ticket(id)));
+            return self.shared_ticket(host, id);
         }
-        read()
+        table::ticket_state(&self.memory, id)
     }
 
     /// Whoever waited for the ticket knows what became of it; false if it was withdrawn before that.

@@ -9,7 +9,7 @@ use crate::home::arrays::{Arrays, Undo};
 use crate::home::host::{Host, Locked};
 use crate::home::wake::Woken;
 use crate::table::{
-    self, Claim, Error, LeaseId, LeaseState, Outcome, Table, TicketId, TicketState, Time,
+    self, Claim, Error, LeaseId, LeaseState, Outcome, Reason, Table, TicketId, TicketState, Time,
 };
 
 /// How long to wait for a process that has the lock and does not go on.
@@ -33,7 +33,7 @@ impl<U: Undo> Core<U> {
             Some(Error::Corrupt)
         } else {
             match host.lock(limit) {
-                Ok(Locked::Freed) if host.journal().is_empty() && !host.is_corrupt() => {
+                Ok(Locked::Freed) if host.journal().is_empty() && host.is_sound() => {
                     guard.host = Some(host);
                     return guard;
                 }
@@ -64,15 +64,25 @@ impl<U: Undo> Core<U> {
         guard
     }
 
-    /// The lock came from a process that died, or the file is not as it should be.
+    /// The lock came from a process that died, or the table is damaged or lost.
     #[cold]
     fn recover(&self, host: &Host, state: &State<U>, locked: Locked) {
         if host.is_corrupt() {
             return state.table.mark_corrupt();
         }
-        if host.journal().is_empty() {
-            return;
+        if !host.journal().is_empty() {
+            self.roll_back(host, state, locked);
         }
+        // Before any other command: a release would grant what it frees to a waiter.
+        if host.is_lost() && (state.table.held() != 0 || state.table.waiting() != 0) {
+            let now = self.clock.now().max(state.table.now());
+            // Fails only if the table is damaged, which marks it so.
+            let _ = state.table.end_all(now, Reason::EngineLost);
+            host.journal().commit();
+        }
+    }
+
+    fn roll_back(&self, host: &Host, state: &State<U>, locked: Locked) {
         let undone = host.journal().roll_back().is_ok();
         if !undone || state.table.verify().is_err() {
             return state.table.mark_corrupt();
@@ -91,13 +101,20 @@ impl<U: Undo> Core<U> {
         let claim = Claim { owner: host.owner(), ..claim };
         let limit = Duration::from_micros(claim.wait.max(1)).min(STUCK);
         let limit = if claim.wait == 0 { STUCK } else { limit };
-        let ask = || self.run_shared(host, limit, |table, now| table.claim(now, &claim));
+        let lost = || Err(Error::Refused(Reason::EngineLost));
+        let ask = || {
+            self.run_shared(host, limit, |table, now| {
+                if host.is_lost() { lost() } else { table.claim(now, &claim) }
+            })
+        };
         match ask() {
             Err(Error::Busy) if self.reap(host) => ask(),
             Ok(Outcome::Waiting(id)) if self.reap(host) => Ok(match self.ticket(id) {
                 Some(TicketState::Granted(lease)) if self.collect(id) => Outcome::Granted(lease),
                 _ => Outcome::Waiting(id),
             }),
+            // The memory may have been replaced in the middle of the command.
+            Ok(Outcome::Granted(_)) if host.is_lost() => lost(),
             answer => answer,
         }
     }
@@ -125,17 +142,35 @@ impl<U: Undo> Core<U> {
         id: LeaseId,
         read: impl FnOnce() -> Option<LeaseState>,
     ) -> Option<LeaseState> {
-        match host.settled(read) {
+        let state = match host.settled(read) {
             Ok(state) => state,
             Err(unsettled) if !unsettled.undone && unsettled.found == Some(LeaseState::Held) => {
                 unsettled.found
             }
             Err(_) => self.run(|table, now| table.state(id, now)),
+        };
+        match state {
+            // Over, even if no process has been able to lock the table and end it.
+            Some(LeaseState::Held) if host.is_lost() => Some(LeaseState::Expired),
+            state => state,
+        }
+    }
+
+    /// What became of a ticket. In a lost table it waits for nothing.
+    pub(super) fn shared_ticket(&self, host: &Host, id: TicketId) -> Option<TicketState> {
+        let read = || table::ticket_state(&self.memory, id);
+        let state = host.settled(read).unwrap_or_else(|_| self.peek(|table| table.ticket(id)));
+        match state {
+            Some(TicketState::Waiting) if host.is_lost() => {
+                Some(TicketState::Refused(Reason::EngineLost))
+            }
+            None if host.has_forgotten() => Some(TicketState::Refused(Reason::EngineLost)),
+            state => state,
         }
     }
 
     pub(super) fn renew_shared(&self, host: &Host, id: LeaseId, now: Time) -> Result<Time, Error> {
-        if !host.is_forked() && !host.is_detached() && !host.is_corrupt() {
+        if !host.is_forked() && !host.is_detached() && host.is_sound() {
             let renewed = host.settled(|| table::renew_quickly(&self.memory, id, now));
             match renewed {
                 Ok(Some(end)) => return Ok(end),
@@ -182,6 +217,7 @@ impl<U: Undo> Core<U> {
                 self.run_shared(host, limit, |table, now| table.advance(now))?;
             }
             host.sleep_on_ticket(place, left.min(GLANCE));
+            host.check_file();
         }
     }
 }

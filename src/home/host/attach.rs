@@ -34,6 +34,7 @@ impl Host {
             place,
             file,
             probe,
+            root: file::root(),
             slot,
             word: lock_word::word_of(slot, before.wrapping_add(1)),
             attachment,
@@ -42,6 +43,7 @@ impl Host {
             detached: AtomicBool::new(false),
             sleepers: AtomicU32::new(0),
             looks: AtomicU32::new(0),
+            checked: AtomicU64::new(0),
             stuck: AtomicU64::new(0),
         })
     }

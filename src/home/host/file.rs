@@ -5,12 +5,13 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::ptr::NonNull;
+use std::sync::Once;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::{Duration, Instant};
 
 use super::fit;
 use super::journal::Journal;
-use super::layout::{MAGIC, Parts, Preamble, Region, SLOTS, Slot, VERSION};
+use super::layout::{MAGIC, Parts, Preamble, Region, SLOTS, Slot, VERSION, status};
 use super::liveness::{self, OPENING};
 use super::place::Place;
 use super::room;
@@ -30,7 +31,52 @@ pub(crate) struct Mapped {
     pub size: usize,
     device: u64,
     inode: u64,
+    /// Done once private memory has taken the place of the file.
+    replaced: Once,
     next: *mut Mapped,
+}
+
+impl Mapped {
+    pub fn is_replaced(&self) -> bool {
+        self.replaced.is_completed()
+    }
+
+    /// Puts private memory in place of a truncated file, so that no later access ends the process by SIGBUS. It says that
+    /// the table is lost before any other thread can read it. A thread that touches the memory before this still gets
+    /// SIGBUS: a library that installs no signal handlers cannot prevent that.
+    pub fn replace_memory(&self) {
+        self.replaced.call_once(|| {
+            // SAFETY: new private memory at a place of the kernel's choice.
+            let fresh = unsafe {
+                libc::mmap(
+                    std::ptr::null_mut(),
+                    self.size,
+                    libc::PROT_READ | libc::PROT_WRITE,
+                    libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                    -1,
+                    0,
+                )
+            };
+            if fresh == libc::MAP_FAILED {
+                return;
+            }
+            // SAFETY: it is large enough, aligned to a page and zeroed, which is a value of the type.
+            let preamble = unsafe { &*fresh.cast::<Preamble>() };
+            preamble.status.store(status::LOST, Ordering::Release);
+            let start = std::ptr::from_ref(self.preamble).cast_mut().cast::<libc::c_void>();
+            // SAFETY: the kernel exchanges the two mappings, which are equally long, in one step. What was mapped before
+            // is shared memory that any process may change at any time, and is used as atomics only: for its users
+            // this is one more such change.
+            let moved = unsafe {
+                let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+                libc::mremap(fresh, self.size, self.size, flags, start)
+            };
+            if moved == libc::MAP_FAILED {
+                // SAFETY: mapped above, and used by nothing else.
+                unsafe { libc::munmap(fresh, self.size) };
+            }
+        });
+    }
 }
 
 // SAFETY: it consists of shared memory that is used as atomics only, and `next` never changes once it is known to others.
@@ -75,10 +121,53 @@ pub(super) fn reopen(place: &Place, mapped: &Mapped) -> io::Result<File> {
     }
 }
 
-/// Is the file that the path names still this one, and whole?
-pub(super) fn is_in_place(place: &Place, mapped: &Mapped) -> bool {
-    let Ok(found) = std::fs::symlink_metadata(&place.path) else { return false };
-    (found.dev(), found.ino()) == (mapped.device, mapped.inode) && found.len() >= mapped.size as u64
+/// What has become of a file that is in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Condition {
+    /// As far as this process can see, newcomers find it.
+    InPlace,
+    /// Newcomers find another file, or none.
+    Gone,
+    /// A part of the mapped memory has no file behind it any more.
+    Truncated,
+}
+
+/// Device and inode of a root directory.
+pub(super) type Root = (u64, u64);
+
+/// The root directory of this process.
+pub(super) fn root() -> Option<Root> {
+    std::fs::metadata("/").ok().map(|found| (found.dev(), found.ino()))
+}
+
+/// A process that has given up rights, or has changed its root directory, may not see the path any more: that alone does
+/// not end the leases of all others. `file` is a descriptor of the mapped file.
+pub(super) fn condition(
+    place: &Place,
+    file: &File,
+    mapped: &Mapped,
+    root_before: Option<Root>,
+) -> Condition {
+    let Ok(own) = file.metadata() else { return Condition::InPlace };
+    if own.len() < mapped.size as u64 {
+        return Condition::Truncated;
+    }
+    if own.nlink() == 0 {
+        return Condition::Gone;
+    }
+    if root() != root_before {
+        return Condition::InPlace;
+    }
+    match std::fs::symlink_metadata(&place.path) {
+        Ok(found) if (found.dev(), found.ino()) == (mapped.device, mapped.inode) => {
+            Condition::InPlace
+        }
+        Ok(_) => Condition::Gone,
+        Err(error) => match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Condition::Gone,
+            _ => Condition::InPlace,
+        },
+    }
 }
 
 fn options() -> OpenOptions {
@@ -145,6 +234,14 @@ fn prepare(file: &File, place: &Place, settings: Settings) -> Result<&'static Ma
             true => Err(Refused::corrupt()),
         };
     }
+    if found.status & status::LOST != 0 {
+        return match liveness::anybody_attached(file) {
+            false => make(file, place, settings),
+            true => Err(Refused::words(
+                "its file was moved, deleted or truncated while in use; end the programs that used it then",
+            )),
+        };
+    }
     if found.version != VERSION {
         // After an update, nobody should have to clean up. While others go on with the old one, it is theirs.
         return match liveness::anybody_attached(file) {
@@ -184,6 +281,7 @@ struct Found {
     boot: [u64; 2],
     limits: Limits,
     ready: bool,
+    status: u32,
     size: u64,
 }
 
@@ -203,6 +301,7 @@ impl Found {
                 history: half(at!(Preamble, history)),
             },
             ready: half(at!(Preamble, ready)) != 0,
+            status: half(at!(Preamble, status)),
             size: word(at!(Preamble, size)),
         }
     }
@@ -260,7 +359,8 @@ fn map(file: &File, limits: Limits) -> Result<&'static Mapped, Refused> {
     let mut known = MAPPED.load(Ordering::Acquire);
     // SAFETY: what is mapped stays for ever: a pointer to it is null or valid.
     while let Some(mapped) = unsafe { known.as_ref() } {
-        if (mapped.device, mapped.inode, mapped.limits) == (device, inode, limits) {
+        let same = (mapped.device, mapped.inode, mapped.limits) == (device, inode, limits);
+        if same && !mapped.is_replaced() {
             return Ok(mapped);
         }
         known = mapped.next;
@@ -306,6 +406,7 @@ fn map(file: &File, limits: Limits) -> Result<&'static Mapped, Refused> {
         size: parts.total,
         device,
         inode,
+        replaced: Once::new(),
         next: std::ptr::null_mut(),
     }));
     let mut first = MAPPED.load(Ordering::Acquire);

@@ -11,7 +11,7 @@
 
 use std::ptr::NonNull;
 
-use super::layout::Preamble;
+use super::layout::{Preamble, status};
 use crate::home::arrays::Undo;
 use crate::home::atomic::{AtomicU64, Ordering};
 use crate::home::settled::Undoable;
@@ -100,7 +100,7 @@ impl Journal {
         if word >> 32 == word & u32::MAX as u64 {
             too_large();
         }
-        self.preamble.corrupt.store(1, Ordering::Release);
+        self.preamble.status.fetch_or(status::CORRUPT, Ordering::AcqRel);
     }
 
     #[inline(always)]

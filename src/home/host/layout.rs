@@ -35,8 +35,8 @@ pub(crate) struct Preamble {
     pub history: AtomicU32,
     /// Not 0 once the file is complete.
     pub ready: AtomicU32,
-    /// Not 0 once somebody has found that the table makes no sense.
-    pub corrupt: AtomicU32,
+    /// Bits of [`status`]; 0 while the table can be used.
+    pub status: AtomicU32,
     pub size: AtomicU64,
     pub lock: Lock,
 }
@@ -89,6 +89,13 @@ pub(crate) struct Slot {
     /// In which PID namespace it has its number; 0 if that is not known.
     pub space: AtomicU64,
     pub life: Life,
+}
+
+pub(super) mod status {
+    /// The table is damaged.
+    pub const CORRUPT: u32 = 1;
+    /// The file was deleted, renamed, replaced or truncated while in use: newcomers do not share this table.
+    pub const LOST: u32 = 2;
 }
 
 pub(super) mod slot_state {

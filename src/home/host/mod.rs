@@ -32,17 +32,21 @@ pub(crate) use lock::Locked;
 pub(crate) use place::Place;
 pub use tree::Inherited;
 
-use file::Mapped;
+use file::{Condition, Mapped, Root};
 use futex::Sleep;
-use layout::{Slot, slot_state};
+use layout::{Slot, slot_state, status};
 use liveness::Attachment;
 
 use crate::home::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
+use crate::home::clock::Clock;
 use crate::home::settled::{Undoable, Unsettled};
 use crate::table::{Memory, Time};
 
 /// How soon and how late a keeper looks again after a process that is dying.
 const DYING: (Duration, Duration) = (Duration::from_micros(25), Duration::from_millis(1));
+
+/// How often a process checks that the file is still in place. A keeper sleeps no longer.
+pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
 /// What one process has of a file.
 #[derive(Debug)]
@@ -51,6 +55,8 @@ pub(crate) struct Host {
     file: &'static Mapped,
     /// Asks whether others live. It has no lock of its own.
     probe: File,
+    /// The root directory in which the path of the file was found.
+    root: Option<Root>,
     slot: usize,
     /// What the lock says when this process has it.
     word: u32,
@@ -64,6 +70,8 @@ pub(crate) struct Host {
     sleepers: AtomicU32,
     /// How often in a row the keeper has looked after a process that is dying.
     looks: AtomicU32,
+    /// When the file was checked last.
+    checked: AtomicU64,
     /// Since when the owner of the lock had it that was found not to go on; 0: none was.
     stuck: AtomicU64,
 }
@@ -100,19 +108,47 @@ impl Host {
         self.detached.load(Ordering::Acquire)
     }
 
-    /// Has somebody found that the table makes no sense?
+    /// Is the table neither damaged nor lost? One load, for the fast paths.
     #[inline(always)]
+    pub fn is_sound(&self) -> bool {
+        self.file.preamble.status.load(Ordering::Acquire) == 0
+    }
+
+    #[inline(always)]
+    fn has_status(&self, bit: u32) -> bool {
+        self.file.preamble.status.load(Ordering::Acquire) & bit != 0
+    }
+
     pub fn is_corrupt(&self) -> bool {
-        self.file.preamble.corrupt.load(Ordering::Acquire) != 0
+        self.has_status(status::CORRUPT)
     }
 
     pub fn mark_corrupt(&self) {
-        self.file.preamble.corrupt.store(1, Ordering::Release);
+        self.file.preamble.status.fetch_or(status::CORRUPT, Ordering::AcqRel);
     }
 
-    /// Is the file still the one that others find?
-    pub fn is_in_place(&self) -> bool {
-        file::is_in_place(&self.place, self.file)
+    /// Was the file deleted, renamed, replaced or truncated? All leases of the table are over then.
+    #[inline(always)]
+    pub fn is_lost(&self) -> bool {
+        self.has_status(status::LOST)
+    }
+
+    /// Was the memory of the table replaced, because its file was truncated? Then it has forgotten everything.
+    pub fn has_forgotten(&self) -> bool {
+        self.file.is_replaced()
+    }
+
+    /// Looks for the file where newcomers look for it, and marks the table lost if it is not there. A thread that has
+    /// slept calls this before it touches the table: a truncated file would end the process by SIGBUS.
+    pub fn check_file(&self) {
+        self.checked.store(Clock::Real.now(), Ordering::Relaxed);
+        match file::condition(&self.place, &self.probe, self.file, self.root) {
+            Condition::InPlace => {}
+            Condition::Gone => {
+                self.file.preamble.status.fetch_or(status::LOST, Ordering::AcqRel);
+            }
+            Condition::Truncated => self.file.replace_memory(),
+        }
     }
 
     /// Who has the lock notes since when.
@@ -229,6 +265,11 @@ impl Host {
         own.bell.sleep(|word| {
             lives.insert(0, Sleep::on(word, bell));
             futex::wait_any(&lives, time);
+            // Not at each ring of a busy table.
+            let since = Clock::Real.now().saturating_sub(self.checked.load(Ordering::Relaxed));
+            if since >= CHECK_INTERVAL.as_micros() as Time {
+                self.check_file();
+            }
         });
         own.until.store(0, Ordering::SeqCst);
     }
