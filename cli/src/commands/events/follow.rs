@@ -1,16 +1,17 @@
 //! Waiting for the next event, or for the end.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 
 use ternlease::EventReader;
 
+use crate::commands::run::signals::Signals;
 use crate::exit::Failure;
 
-/// Hears the signals that ask this program to end. They do not end it by themselves: a process that goes without a word is one that
-/// the others who share the table have to clear away.
+/// Reads the signals that ask this program to end. They do not end it by themselves: the other processes that share the
+/// table have to clean up after a process that ends without leaving it.
 pub struct Ending {
-    signals: OwnedFd,
+    signals: Signals,
 }
 
 /// Why the wait is over.
@@ -18,36 +19,21 @@ pub struct Ending {
 pub enum Woken {
     /// There may be something to read.
     BySomethingNew,
-    /// Somebody wants this to end, or nobody reads what it prints.
+    /// A signal asks this to end, or what it prints has no reader any more.
     ByTheEnd,
 }
 
 impl Ending {
-    /// From now on those signals are heard here, by all threads that are started after this.
+    /// From now on those signals are read here, in whichever thread they arrive.
     pub fn new() -> Result<Self, Failure> {
-        // SAFETY: a set of signals is made of numbers; it is emptied before it is used.
-        let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
-        // SAFETY: all of them change or read the set on this stack, and know the signals.
-        let fd = unsafe {
-            libc::sigemptyset(&mut set);
-            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-                libc::sigaddset(&mut set, signal);
-            }
-            libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
-            libc::signalfd(-1, &set, libc::SFD_CLOEXEC)
-        };
-        if fd < 0 {
-            return Err(io::Error::last_os_error().into());
-        }
-        // SAFETY: it was just made, and nobody else has it.
-        Ok(Ending { signals: unsafe { OwnedFd::from_raw_fd(fd) } })
+        Ok(Ending { signals: Signals::of(&[libc::SIGINT, libc::SIGTERM, libc::SIGHUP])? })
     }
 
     /// Sleeps until there is something to read, or an end.
     pub fn wait(&self, reader: &mut EventReader) -> Result<Woken, Failure> {
         let wanted = |fd, events| libc::pollfd { fd, events, revents: 0 };
         let mut fds = [
-            wanted(self.signals.as_raw_fd(), libc::POLLIN),
+            wanted(self.signals.as_fd().as_raw_fd(), libc::POLLIN),
             // Nothing is asked of it: it tells by itself when the other end of a pipe is closed.
             wanted(libc::STDOUT_FILENO, 0),
             wanted(reader.fd()?.as_raw_fd(), libc::POLLIN),

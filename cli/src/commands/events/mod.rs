@@ -33,7 +33,7 @@ pub struct Args {
 
 /// Shows the events.
 pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
-    // Before there are threads, so that none of them is ended by the signals that end this.
+    // Before the table is opened: from then on, a signal must not end this without leaving it.
     let ending = if args.follow { Some(Ending::new()?) } else { None };
     let named = Named::open(place)?;
     let mut reader = named.manager.events(args.since);

@@ -1,5 +1,6 @@
 //! The processes below this one. It adopts those whose parents die, so that it knows when the last of them is gone.
 
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
 use libc::{c_int, pid_t};
@@ -11,6 +12,16 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub fn adopt_orphans() {
     // SAFETY: sets a flag of this process.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+}
+
+/// A descriptor that is readable when the child has ended, whatever becomes of SIGCHLD: other code in this process may
+/// handle that signal, too. None if the system has no such descriptors (before Linux 5.3), or none left.
+pub fn end_of(child: pid_t) -> Option<OwnedFd> {
+    // SAFETY: takes no pointers.
+    let number = unsafe { libc::syscall(libc::SYS_pidfd_open, child, 0) };
+    let number = RawFd::try_from(number).ok().filter(|number| *number >= 0)?;
+    // SAFETY: it was just opened and has no other owner. The kernel sets its close-on-exec flag.
+    Some(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
 /// What has become of a child.
@@ -45,6 +56,17 @@ pub fn next_change() -> Option<(pid_t, Change)> {
             _ => {}
         }
     }
+}
+
+/// Has other code in this process waited for the child?
+pub fn is_reaped(child: pid_t) -> bool {
+    // SAFETY: takes no status, and reaps nothing.
+    let found = unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
+        let how = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        libc::waitid(libc::P_PID, child.cast_unsigned(), &mut info, how)
+    };
+    found == -1 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ECHILD)
 }
 
 /// Is nobody left? (Who ended meanwhile is not.)

@@ -116,7 +116,8 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
     let manners =
         Manners { notice_signal: args.notice_signal, grace: args.grace, max_time: args.max_time };
     let lease = held.as_ref().map(|held| (pool.manager().clone(), held.id));
-    let end = Supervisor { child, signals, terminal, fate: Fate::of(lease, manners) }.run();
+    let (ended, fate) = (children::end_of(child), Fate::of(lease, manners));
+    let end = Supervisor { child, ended, signals, terminal, fate }.run();
     // Nobody uses devices that are not leased.
     if held.as_ref().is_some_and(|held| held.kept.is_none()) {
         children::kill_all();

@@ -1,6 +1,6 @@
 //! Staying beside the program while it runs: signals, the terminal, its lease, its end.
 
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 use libc::{c_int, pid_t};
 
@@ -9,6 +9,7 @@ use super::fate::{Fate, Order};
 use super::poll::{Ready, await_any};
 use super::signals::Signals;
 use super::terminal::Terminal;
+use super::words;
 
 /// How the program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub enum End {
 pub struct Supervisor {
     /// Its process, and its group.
     pub child: pid_t,
+    /// Readable when it has ended. None where the system has no such descriptors: then SIGCHLD alone tells.
+    pub ended: Option<OwnedFd>,
     /// Of this process.
     pub signals: Signals,
     /// If there is one.
@@ -37,9 +40,10 @@ pub struct Supervisor {
 impl Supervisor {
     /// Until it ends.
     pub fn run(&mut self) -> End {
+        let mut has_ended = false;
         loop {
-            let ended = self.look_at_children();
-            if let Some(end) = ended {
+            let end = self.look_at_children();
+            if let Some(end) = end.or_else(|| self.unknown_end(has_ended)) {
                 return self.tidy_up(end);
             }
             match self.fate.look() {
@@ -52,7 +56,9 @@ impl Supervisor {
                 Order::Kill => self.send(libc::SIGKILL),
             }
             let limit = self.fate.look_within();
-            let ready = await_any(&[Some(self.signals.as_fd()), self.fate.watch()], limit);
+            let ended = self.ended.as_ref().map(AsFd::as_fd);
+            let ready = await_any(&[Some(self.signals.as_fd()), self.fate.watch(), ended], limit);
+            has_ended = ready.contains(Ready(2));
             if ready.contains(Ready(0)) {
                 while let Some(signal) = self.signals.next() {
                     self.take(signal);
@@ -87,6 +93,20 @@ impl Supervisor {
             }
         }
         None
+    }
+
+    /// The child has ended, and there is nothing to wait for: a library in this process may have done that before.
+    fn unknown_end(&mut self, has_ended: bool) -> Option<End> {
+        if !has_ended {
+            return None;
+        }
+        // A debugger sees the end first. SIGCHLD comes when it has.
+        self.ended = None;
+        children::is_reaped(self.child).then(|| {
+            let why = "a library in this process has taken its exit status";
+            words::say(&format!("how process {} has ended is unknown: {why}", self.child));
+            End::Code(1)
+        })
     }
 
     /// The child has stopped. If it only wants the terminal, and we have it, it gets it; otherwise we stop, too, so that the shell

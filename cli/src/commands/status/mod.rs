@@ -34,7 +34,7 @@ pub struct Args {
 
 /// Shows it, once or again and again.
 pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
-    // Before there are threads, so that none of them is ended by the signals that end this.
+    // Before the table is opened: from then on, a signal must not end this without leaving it.
     let ending = args.watch.map(|_| Ending::new()).transpose()?;
     let pool = place.open()?;
     let url = place.url();

@@ -47,7 +47,7 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
             "top needs a terminal to draw on; use `ternlease status --watch` in a pipe",
         ));
     }
-    // Before there are threads, so that none of them is ended by the signals that end this.
+    // Before the table is opened: from then on, a signal must not end this without leaving it.
     let ending = Ending::new()?;
     let pool = place.open()?;
     // Also makes a panic, of whatever thread, leave the screen as it was.
