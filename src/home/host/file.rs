@@ -113,7 +113,16 @@ pub(super) fn open(place: &Place, settings: Settings) -> Result<(File, &'static 
 
 /// Another description of the same file.
 pub(super) fn reopen(place: &Place, mapped: &Mapped) -> io::Result<File> {
-    let file = options().open(&place.path)?;
+    reopen_with(&options(), place, mapped)
+}
+
+/// Another description of the same file, through which it can only be read.
+pub(super) fn reopen_read_only(place: &Place, mapped: &Mapped) -> io::Result<File> {
+    reopen_with(options().write(false), place, mapped)
+}
+
+fn reopen_with(options: &OpenOptions, place: &Place, mapped: &Mapped) -> io::Result<File> {
+    let file = options.open(&place.path)?;
     let found = file.metadata()?;
     match (found.dev(), found.ino()) == (mapped.device, mapped.inode) {
         true => Ok(file),

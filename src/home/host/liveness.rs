@@ -50,6 +50,22 @@ pub(super) fn try_lock_byte(file: &File, byte: i64) -> io::Result<bool> {
     }
 }
 
+/// Turns the write lock of a byte through one description into a read lock through another. At no instant is the byte
+/// free. A read lock needs no right to write, and keeps a slot as well: it conflicts with the write
+/// lock that is tried or asked for elsewhere.
+pub(super) fn hand_over_byte(from: &File, to: &File, byte: i64) -> io::Result<()> {
+    let lock = one_byte(byte, libc::F_RDLCK);
+    for file in [from, to] {
+        // SAFETY: the descriptor is open, and the lock is described.
+        if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &lock) } != 0 {
+            return Err(io::Error::last_os_error());
+        }
+    }
+    // Not left to its being closed: a child that is forked now would keep it open.
+    unlock_byte(from, byte);
+    Ok(())
+}
+
 /// Takes that back.
 pub(super) fn unlock_byte(file: &File, byte: i64) {
     let lock = one_byte(byte, libc::F_UNLCK);
