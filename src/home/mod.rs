@@ -23,13 +23,14 @@ pub(crate) mod thread;
 pub(crate) mod wake;
 pub(crate) mod world;
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::Instant;
 
 use crate::table::{
-    Cancelled, Claim, Error, LeaseId, LeaseState, Memory, Outcome, Settings, Table, TicketId,
-    TicketState, Time,
+    Cancelled, Claim, Error, Event, LeaseId, LeaseInfo, LeaseState, Memory, Outcome, Settings,
+    Table, TicketId, TicketState, Time,
 };
 use arrays::NoUndo;
 use clock::Clock;
@@ -55,6 +56,21 @@ impl Dropped {
             Dropped::Ticket(id) => table.withdraw(now, id).map(drop),
         }
     }
+}
+
+/// How far a reader of events has come.
+#[derive(Debug, Default)]
+pub(crate) struct EventPosition {
+    /// The number of the last event of the table that was read.
+    pub cursor: u64,
+    /// Ends of leases that the table does not record yet, to be read after the events of the table.
+    pub local: VecDeque<Event>,
+    /// The last loss of the session whose leases were reported.
+    #[cfg(feature = "cluster")]
+    pub losses: u64,
+    /// Leases whose end was reported before the table recorded it.
+    #[cfg(feature = "cluster")]
+    pub reported: std::collections::HashSet<LeaseId>,
 }
 
 /// Where a table lives. What it does is [`Core`]'s, compiled for each kind: a table in one process pays nothing for being able to share.
@@ -127,6 +143,11 @@ delegate! {
     fn silent_for(&self) -> Option<std::time::Duration>;
     #[cfg(feature = "cluster")]
     fn session_left(&self) -> Option<std::time::Duration>;
+    fn session_turns(&self) -> u64;
+    fn lease(&self, id: LeaseId) -> Option<LeaseInfo>;
+    fn known_lease(&self, id: LeaseId) -> Option<Option<LeaseInfo>>;
+    fn event_position(&self, cursor: u64) -> EventPosition;
+    fn events_after(&self, position: &mut EventPosition, ask: bool, events: &mut Vec<Event>) -> u64;
     fn state_at(&self, id: LeaseId, now: Time) -> Option<LeaseState>;
     fn let_go(&self, dropped: Dropped) -> Result<(), Error>;
     fn withdraw(&self, id: TicketId) -> Result<Cancelled, Error>;
@@ -147,7 +168,6 @@ delegate! {
     #[cfg(target_os = "linux")]
     fn check_keeper(&self) -> Result<(), Error>;
     fn is_closed(&self) -> bool;
-    fn is_lost(&self) -> bool;
     fn is_abandoned(&self) -> bool;
     fn abandon(&self);
     fn close(&self);

@@ -11,7 +11,7 @@ use super::signal::Signal;
 use crate::home::signal_fd::SignalFd;
 use crate::home::wake::Listener;
 use crate::home::world;
-use crate::home::{Home, look, run};
+use crate::home::{EventPosition, Home, look};
 use crate::table::{Error, Event};
 
 /// Reads events one after the other, and can wait for more: as a thread ([`wait`](Self::wait)) or with a file descriptor
@@ -19,6 +19,10 @@ use crate::table::{Error, Event};
 ///
 /// A reader does not keep the manager open. One that falls behind by more than [`Limits::history`](crate::Limits::history) events is told
 /// how many it [missed](Self::missed), and goes on with the oldest there is.
+///
+/// When the session of this process with etcd ends while etcd is unreachable, the reader gets [`What::Ended`](crate::What::Ended) with
+/// [`Reason::EngineLost`](crate::Reason::EngineLost) for each lease of this process at once. The table records these ends later; this reader then skips
+/// them, and their numbers. Until then such an event has the number of the event before it.
 ///
 /// ```
 /// use ternlease::{LeaseManager, What};
@@ -34,7 +38,9 @@ use crate::table::{Error, Event};
 #[derive(Debug)]
 pub struct EventReader {
     home: Home,
-    cursor: u64,
+    position: EventPosition,
+    /// Does a read ask the engine of a table that machines share for news?
+    asks: bool,
     missed: u64,
     ahead: VecDeque<Event>,
     signal: Arc<Signal>,
@@ -81,12 +87,13 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn events(&self, cursor: u64) -> EventReader {
-        let cursor = cursor.min(look!(self.home(), |table| table.last_event()));
+        let position = self.home().event_position(cursor);
         let signal = Arc::new(Signal::default());
         let listener = self.home().listen(Waker::from(signal.clone()));
         EventReader {
             home: self.home().clone(),
-            cursor,
+            position,
+            asks: true,
             missed: 0,
             ahead: VecDeque::new(),
             signal,
@@ -119,7 +126,7 @@ impl EventReader {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn cursor(&self) -> u64 {
-        self.ahead.front().map_or(self.cursor, |event| event.number - 1)
+        self.ahead.front().map_or(self.position.cursor, |event| event.number - 1)
     }
 
     /// Blocks the thread until there is something to read, or for so long; is there? Without a time: as long as it takes.
@@ -176,6 +183,12 @@ impl EventReader {
         self.home.abandon();
     }
 
+    /// Reads only what is known here: no read waits for an engine that is away.
+    pub(super) fn without_questions(mut self) -> Self {
+        self.asks = false;
+        self
+    }
+
     /// What wakes this reader.
     pub(super) fn signal(&self) -> Arc<Signal> {
         self.signal.clone()
@@ -203,7 +216,7 @@ impl EventReader {
 
     /// Looks for events; is there one to read?
     fn fetch(&mut self) -> bool {
-        if !self.ahead.is_empty() {
+        if !self.ahead.is_empty() || !self.position.local.is_empty() {
             return true;
         }
         #[cfg(target_os = "linux")]
@@ -211,27 +224,18 @@ impl EventReader {
             fd.clear();
         }
         let mut events = Vec::new();
-        // With its manager the time of a table ends.
         let ended = self.home.is_closed() || self.home.is_abandoned();
-        self.missed += run!(&self.home, |table, now| {
-            // A home may run it again, on a table that has gone on.
-            events.clear();
-            if !ended {
-                // Fails only for a time beyond all times, and then looking is still right.
-                let _ = table.advance(now);
-            }
-            table.events_since(self.cursor, &mut events)
-        });
-        self.cursor = events.last().map_or(self.cursor, |event| event.number);
+        self.missed += self.home.events_after(&mut self.position, self.asks, &mut events);
         self.ahead.extend(events);
+        let is_empty = self.ahead.is_empty() && self.position.local.is_empty();
         #[cfg(target_os = "linux")]
         if let Some((fd, _)) = &self.fd
-            && (!self.ahead.is_empty() || ended)
+            && (!is_empty || ended)
         {
             // Whoever reads one event per wake-up must be woken for the next, and for the end.
             fd.raise();
         }
-        !self.ahead.is_empty()
+        !is_empty
     }
 }
 
@@ -240,7 +244,7 @@ impl Iterator for EventReader {
 
     fn next(&mut self) -> Option<Event> {
         self.fetch();
-        self.ahead.pop_front()
+        self.ahead.pop_front().or_else(|| self.position.local.pop_front())
     }
 }
 

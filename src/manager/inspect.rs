@@ -42,7 +42,7 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn lease(&self, id: LeaseId) -> Option<LeaseInfo> {
-        look!(self.home(), |table| table.lease(id))
+        self.home().lease(id)
     }
 
     /// The leases a holder holds, oldest first. Empty for a holder that nobody knows.

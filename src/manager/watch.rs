@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 
 use super::signal::Signal;
 use super::{EventReader, LeaseManager};
+use crate::home::Home;
 use crate::home::world::{self, JoinHandle};
-use crate::home::{Home, look};
 use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Reason, Time, What};
 
 /// What happened to a lease that is watched, as [`LeaseManager::watch`] tells it.
@@ -147,7 +147,8 @@ impl LeaseManager {
     }
 
     fn start_watching(&self) -> Result<Running, Error> {
-        let reader = self.events(u64::MAX);
+        // A notice must not wait for an engine that is away.
+        let reader = self.events(u64::MAX).without_questions();
         let inbox = Arc::new(Inbox {
             new: Mutex::default(),
             signal: reader.signal(),
@@ -156,6 +157,7 @@ impl LeaseManager {
         let watcher = Watcher {
             home: self.home().clone(),
             reader,
+            session_turns: self.home().session_turns(),
             inbox: inbox.clone(),
             watched: HashMap::new(),
         };
@@ -214,6 +216,7 @@ struct Watched {
 struct Watcher {
     home: Home,
     reader: EventReader,
+    session_turns: u64,
     inbox: Arc<Inbox>,
     watched: HashMap<LeaseId, Vec<Watched>>,
 }
@@ -232,7 +235,11 @@ impl Watcher {
                     self.look(lease);
                 }
             }
-            if self.reader.missed() != missed || self.home.is_lost() {
+            // What a session takes with it is no event of the table.
+            let turns = self.home.session_turns();
+            if self.reader.missed() != missed
+                || std::mem::replace(&mut self.session_turns, turns) != turns
+            {
                 let all: Vec<LeaseId> = self.watched.keys().copied().collect();
                 all.into_iter().for_each(|lease| self.look(lease));
             }
@@ -246,16 +253,10 @@ impl Watcher {
     /// Tells those who watch the lease what they have not been told yet.
     fn look(&mut self, lease: LeaseId) {
         let Some(watched) = self.watched.get_mut(&lease) else { return };
-        let info = look!(&self.home, |table| table.lease(lease));
+        // What may be undone is reported when it is known, with the events or with the session.
+        let Some(info) = self.home.known_lease(lease) else { return };
         let notice = match info {
             None => Notice { lease, state: None, reason: None, at: 0 },
-            // A home can lose its table without an event in it.
-            Some(LeaseInfo { state: LeaseState::Held, .. }) if self.home.is_lost() => Notice {
-                lease,
-                state: Some(LeaseState::Expired),
-                reason: Some(Reason::EngineLost),
-                at: self.home.clock().now(),
-            },
             Some(LeaseInfo { state: LeaseState::Held, revoking: false, .. }) => return,
             Some(info) => {
                 Notice { lease, state: Some(info.state), reason: info.reason, at: info.end }

@@ -174,6 +174,11 @@ impl Etcd {
         self.await_health(index);
     }
 
+    /// Removes all data of a server that does not run.
+    pub fn wipe(&self, index: usize) {
+        fs::remove_dir_all(self.data(index)).unwrap();
+    }
+
     /// Starts a server, and does not wait.
     pub fn launch(&mut self, index: usize) {
         let child = self.command(index).spawn().unwrap();

@@ -5,9 +5,19 @@ use std::net::{SocketAddrV4, TcpStream};
 
 /// One of etcd's calls; its answer, as JSON.
 pub fn call(server: SocketAddrV4, path: &str, body: &str) -> String {
+    send(server, "", path, body)
+}
+
+/// As [`call`], with the token of a user.
+#[allow(dead_code)] // Not every test needs it.
+pub fn call_as(server: SocketAddrV4, token: &str, path: &str, body: &str) -> String {
+    send(server, &format!("Authorization: {token}\r\n"), path, body)
+}
+
+fn send(server: SocketAddrV4, header: &str, path: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(server).unwrap();
     let length = body.len();
-    let head = format!("POST /v3/{path} HTTP/1.0\r\nHost: etcd\r\n");
+    let head = format!("POST /v3/{path} HTTP/1.0\r\nHost: etcd\r\n{header}");
     write!(stream, "{head}Content-Length: {length}\r\n\r\n{body}").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();

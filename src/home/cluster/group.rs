@@ -14,6 +14,7 @@ use super::replica::{Replica, Written};
 use super::store::{Delta, Store};
 use crate::home::Dropped;
 use crate::table::TicketId;
+use crate::table::cell::Cell64;
 
 /// What became of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,6 +143,12 @@ impl Group {
     pub fn is_about<T>(&self, record: &T) -> bool {
         let mut batches = self.flying.iter().chain([&self.open]);
         batches.any(|batch| self.replica.touches(&batch.written, record))
+    }
+
+    /// What was in this cell before the commands that are in flight, if they change it.
+    pub fn committed(&self, cell: &Cell64) -> Option<u64> {
+        let mut batches = self.flying.iter().chain([&self.open]);
+        batches.find_map(|batch| self.replica.old_value(&batch.written, cell))
     }
 
     /// Is everything that was done known to all?

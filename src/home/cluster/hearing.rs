@@ -22,6 +22,8 @@ struct Heard {
     /// Since when the engine does not answer, by [`Clock::Real`](crate::home::clock::Clock::Real); 0 if it does.
     silent_since: AtomicU64,
     keeper: Mutex<Option<Thread>>,
+    /// The thread that reports the loss of the session, see `core/lost.rs`.
+    session_watcher: Mutex<Option<Thread>>,
 }
 
 impl Heard {
@@ -31,16 +33,27 @@ impl Heard {
         }
     }
 
+    fn wake_session_watcher(&self) {
+        if let Some(watcher) = &*self.session_watcher.lock() {
+            watcher.unpark();
+        }
+    }
+
+    /// Wakes only when that is new: each look at a session that is over comes here.
+    fn set_lost(&self) {
+        if !self.lost.swap(true, Ordering::AcqRel) {
+            self.tell_keeper();
+            self.wake_session_watcher();
+        }
+    }
+
     fn hear_of_session(&self, news: SessionNews) {
         match news {
             SessionNews::Jeopardy { since } => {
                 self.silent_since.store(since.max(1), Ordering::Release);
             }
             SessionNews::Safe => self.silent_since.store(0, Ordering::Release),
-            SessionNews::Lost => {
-                self.lost.store(true, Ordering::Release);
-                self.tell_keeper();
-            }
+            SessionNews::Lost => self.set_lost(),
         }
     }
 
@@ -140,6 +153,15 @@ impl Hearing {
         self.heard.tell_keeper();
     }
 
+    /// The thread to wake when the session is lost or found again.
+    pub fn set_session_watcher(&self, watcher: Thread) {
+        *self.heard.session_watcher.lock() = Some(watcher);
+    }
+
+    pub fn wake_session_watcher(&self) {
+        self.heard.wake_session_watcher();
+    }
+
     /// Since when the engine does not answer.
     pub fn silent_since(&self) -> Option<Time> {
         Some(self.heard.silent_since.load(Ordering::Acquire)).filter(|since| *since != 0)
@@ -152,12 +174,12 @@ impl Hearing {
 
     /// The session may be over.
     pub fn set_lost(&self) {
-        self.heard.lost.store(true, Ordering::Release);
-        self.heard.tell_keeper();
+        self.heard.set_lost();
     }
 
     pub fn set_found(&self) {
         self.heard.lost.store(false, Ordering::Release);
+        self.heard.wake_session_watcher();
     }
 
     /// Has anything happened since this was asked last?

@@ -1,5 +1,6 @@
 //! What one process has of a table that many machines share: its connection, its session, and the number under which the table knows it.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -17,10 +18,27 @@ use super::store::{Delta, Store};
 use crate::home::clock::Clock;
 use crate::home::settled::{InTheAir, Undoable};
 use crate::home::world::{self, Condvar};
-use crate::table::{LeaseId, Limits, TicketId};
+use crate::table::{LeaseId, Limits, TicketId, Time};
 
 /// So many processes can share a table.
 const OWNERS: u16 = 1024;
+
+/// The leases that this process lost with its session, until the table records it.
+#[derive(Debug)]
+pub(crate) struct LostSession {
+    /// Counts the losses of this process, from 1.
+    pub number: u64,
+    /// When the session ended, in the time of the table.
+    pub at: Time,
+    /// In the order of their ids, each with the time at which it was granted.
+    pub leases: Vec<(LeaseId, Time)>,
+}
+
+impl LostSession {
+    pub fn has(&self, lease: LeaseId) -> bool {
+        self.leases.binary_search_by_key(&lease, |(id, _)| *id).is_ok()
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Part {
@@ -37,6 +55,10 @@ pub(crate) struct Part {
     former: Mutex<Vec<(u16, Revision)>>,
     /// What it held, and what it waited with, when it was cut off.
     cut_off: Mutex<(Vec<LeaseId>, Vec<TicketId>)>,
+    /// Changed with the lock of the table.
+    lost: Mutex<Option<Arc<LostSession>>>,
+    /// How often a session was lost or found again: odd while there is none.
+    turns: AtomicU64,
     pub hearing: Hearing,
     /// No other process has the same.
     author: u64,
@@ -90,6 +112,8 @@ impl Part {
             session: Mutex::default(),
             former: Mutex::default(),
             cut_off: Mutex::default(),
+            lost: Mutex::default(),
+            turns: AtomicU64::new(0),
             hearing: Hearing::default(),
             author: world::below(u64::MAX),
             changes: AtomicU64::new(0),
@@ -185,10 +209,11 @@ impl Part {
 
     /// Begins a session, and finds the lowest number that no living process has.
     pub fn find_seat(&self) -> Result<Seat, Trouble> {
+        // Read first: a process that may not read must not leave sessions behind.
+        let taken = self.present()?;
         let ttl = self.config.session_ttl;
         let session = self.engine.session(ttl, self.hearing.of_session())?;
         self.hearing.is_answered();
-        let taken = self.present()?;
         for owner in (1..=OWNERS).filter(|owner| !taken.contains(owner)) {
             let key = self.keys.owner(owner);
             let value = format!("process {}, session {}", self.process, session.id()).into_bytes();
@@ -202,7 +227,16 @@ impl Part {
                 ],
                 otherwise: vec![Range::only(key)],
             };
-            let since = match self.engine.txn(&txn)? {
+            let answer = match self.engine.txn(&txn) {
+                // The process may read and not write: the session would stay until its time is over.
+                Err(denied @ Trouble::Refused(_)) => {
+                    // If that fails, it ends by itself.
+                    let _ = session.revoke();
+                    return Err(denied);
+                }
+                answer => answer?,
+            };
+            let since = match answer {
                 Answer::Done(since) => Some(since),
                 // A request may come twice: then the number is its own, and would be nobody's for as long as the session lasts.
                 Answer::Changed(read) => {
@@ -271,6 +305,35 @@ impl Part {
         self.hearing.is_lost() && self.cut_off.lock().1.binary_search(&ticket).is_ok()
     }
 
+    /// The session is lost, and with it these leases. With the lock of the table; does nothing if the loss is known.
+    pub fn set_lost_leases(&self, at: Time, mut leases: Vec<(LeaseId, Time)>) {
+        let mut lost = self.lost.lock();
+        if lost.is_none() {
+            leases.sort_unstable();
+            let number = self.turns.fetch_add(1, Ordering::AcqRel) / 2 + 1;
+            *lost = Some(Arc::new(LostSession { number, at, leases }));
+        }
+    }
+
+    /// What was lost, while there is no session.
+    pub fn lost_session(&self) -> Option<Arc<LostSession>> {
+        self.lost.lock().clone()
+    }
+
+    /// Changes when the session is lost, and when it is found again.
+    pub fn session_turns(&self) -> u64 {
+        self.turns.load(Ordering::Acquire)
+    }
+
+    /// For how long the session has been over; zero if its deadline is not known any more.
+    pub fn over_for(&self) -> Duration {
+        let deadline = self.session.lock().as_ref().map_or(0, |session| session.deadline());
+        match deadline {
+            0 => Duration::ZERO,
+            _ => Duration::from_micros(Clock::Real.now().saturating_sub(deadline)),
+        }
+    }
+
     /// For how long the others surely take this process for alive.
     pub fn sure_for(&self) -> Duration {
         let deadline = self.session.lock().as_ref().map_or(0, |session| session.deadline());
@@ -282,6 +345,9 @@ impl Part {
         let found = self.has_its_number();
         if found {
             *self.cut_off.lock() = Default::default();
+            if self.lost.lock().take().is_some() {
+                self.turns.fetch_add(1, Ordering::AcqRel);
+            }
             self.hearing.set_found();
         }
         found

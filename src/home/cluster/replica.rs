@@ -81,6 +81,12 @@ impl Replica {
         written.iter().any(|it| cells.contains(&it.place))
     }
 
+    /// What was in this cell before the first of these changes of it.
+    pub fn old_value(&self, written: &[Written], cell: &Cell64) -> Option<u64> {
+        let place = self.place(cell as *const _ as usize);
+        written.iter().find(|it| it.place == place).map(|it| it.old)
+    }
+
     /// Puts back what was there before, of all of these.
     pub fn undo(&self, written: &[Written]) {
         for cell in written.iter().rev() {

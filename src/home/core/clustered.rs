@@ -214,7 +214,7 @@ impl<U: Undo> Core<U> {
                     _ => Outcome::Undone,
                 });
                 if followed == Err(Failure::Corrupt) {
-                    table.mark_corrupt();
+                    self.lose_table(part, table);
                 }
                 self.others_did_something(part, &mut state, &mut woken);
                 part.count_undone();
@@ -227,7 +227,7 @@ impl<U: Undo> Core<U> {
                 part.count_undone();
                 group.come_back(store);
                 if failure == Failure::Corrupt {
-                    table.mark_corrupt();
+                    self.lose_table(part, table);
                 }
             }
         }
@@ -256,7 +256,7 @@ impl<U: Undo> Core<U> {
         part.take_off();
         let followed = store.follow(part.kv(), &read);
         if followed == Err(Failure::Corrupt) {
-            state.table.mark_corrupt();
+            self.lose_table(part, &state.table);
         }
         if followed != Ok(false) {
             self.others_did_something(part, &mut state, &mut woken);
@@ -335,6 +335,10 @@ impl<U: Undo> Core<U> {
     /// Whoever waited for the ticket knows what became of it. The others learn that with the next change.
     pub(super) fn collect_clustered(&self, part: &Part, id: TicketId) -> bool {
         if part.is_forked() {
+            return true;
+        }
+        // Nothing is granted any more to a process whose session is lost.
+        if !part.is_sure() && super::held::is_own_ticket(part, &self.state.lock(), id) {
             return true;
         }
         let mut state = self.on_the_ground(part);

@@ -115,7 +115,7 @@ impl<U: Undo> Core<U> {
         Some(if part.is_sure() { part.sure_for() } else { Duration::ZERO })
     }
 
-    fn record_of(&self, id: LeaseId) -> Option<&Lease> {
+    pub(super) fn record_of(&self, id: LeaseId) -> Option<&Lease> {
         self.memory.leases().get((id.0 & self.memory.index_mask()) as usize)
     }
 

@@ -121,7 +121,7 @@ impl<U: Undo> Core<U> {
         })?;
         part.hearing.set_keeper(keeper.thread().clone());
         self.state.lock().keeper = Some(keeper);
-        Ok(())
+        self.start_session_watcher(part)
     }
 
     /// Lets due things happen, notices who is gone, tells those in this process who wait; then sleeps. False when the home is closed.
@@ -238,6 +238,7 @@ impl<U: Undo> Core<U> {
         // If that fails, the others give it back when the session ends.
         let _ = self.reap_all(part, Conditions::default, part.owner(), Reason::Released);
         part.leave();
+        self.join_session_watcher(part);
         part.hearing.wake_keeper();
         let keeper = self.state.lock().keeper.take();
         if let Some(keeper) = keeper

@@ -17,6 +17,8 @@ mod held;
 mod joined;
 mod keeper;
 #[cfg(feature = "cluster")]
+mod lost;
+#[cfg(feature = "cluster")]
 mod published;
 mod quick;
 #[cfg(feature = "cluster")]
@@ -78,6 +80,8 @@ struct State<U: Undo> {
     #[cfg(target_os = "linux")]
     spoiled: bool,
     closing: bool,
+    #[cfg(feature = "cluster")]
+    session_watcher: Option<JoinHandle<()>>,
     /// What the other machines do not know yet.
     #[cfg(feature = "cluster")]
     group: Option<Group>,
@@ -163,6 +167,8 @@ impl<U: Undo> Core<U> {
             #[cfg(target_os = "linux")]
             spoiled: false,
             closing: false,
+            #[cfg(feature = "cluster")]
+            session_watcher: None,
             #[cfg(feature = "cluster")]
             group: None,
         };
@@ -355,15 +361,6 @@ impl<U: Undo> Core<U> {
     /// Has the last user of the table gone?
     pub fn is_closed(&self) -> bool {
         self.is_forked() || self.state.lock().closing
-    }
-
-    /// Has this process lost the table, so that every lease it held there is over?
-    pub fn is_lost(&self) -> bool {
-        #[cfg(target_os = "linux")]
-        if let Some(host) = self.host() {
-            return host.is_lost();
-        }
-        false
     }
 
     /// Acts while no thread of this process has the table.

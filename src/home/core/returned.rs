@@ -7,6 +7,7 @@ use super::clustered::UNREACHABLE;
 use crate::home::Dropped;
 use crate::home::arrays::{Arrays, Undo};
 use crate::home::cluster::{Conditions, Failure, Group, Part, Revision};
+use crate::home::wake::Woken;
 use crate::table::{Error, Memory, Reaped, Reason, Table};
 
 /// So many leases and claims end together at most.
@@ -23,6 +24,7 @@ impl<U: Undo> Core<U> {
     /// Somebody else may have its number by now: what is found under it from now on is no longer this process's. With the lock, before news are read.
     pub(super) fn give_up_number(&self, part: &Part, table: &Table<Arrays<U>>) {
         if let Some(kept) = self.memory.kept().filter(|kept| !kept.is_nobodys()) {
+            self.note_lost_leases(part, table, |_| None);
             part.remember_cut_off(table.kept_ids(), table.tickets_of(part.owner()));
             kept.be_nobodys();
         }
@@ -60,14 +62,17 @@ impl<U: Undo> Core<U> {
             table.was_cut_off(now, &cut_off)
         })?;
         part.forget_former(&former);
-        let _settled = self.on_the_ground(part);
-        match part.find_again() {
-            true => {
-                self.keep_own_times(part);
-                Ok(())
-            }
-            false => Err(UNREACHABLE),
+        let mut woken = Woken::default();
+        let state = self.on_the_ground(part);
+        if !part.find_again() {
+            return Err(UNREACHABLE);
         }
+        self.keep_own_times(part);
+        // They may look again at what could not be told while the session was lost.
+        state.listeners.take_all(&mut woken);
+        drop(state);
+        woken.wake();
+        Ok(())
     }
 
     /// Nobody waits any more for what was under way when this process was cut off. It has come to count, or never will.

@@ -4,13 +4,16 @@ use std::task::Waker;
 
 use super::guard::Guard;
 use super::{Core, State};
+use crate::home::EventPosition;
 use crate::home::arrays::Undo;
+#[cfg(feature = "cluster")]
+use crate::home::cluster::Part;
 #[cfg(target_os = "linux")]
 use crate::home::signal_fd::SignalFd;
 use crate::home::wake::{Listener, Role};
 #[cfg(target_os = "linux")]
 use crate::table::Error;
-use crate::table::{TicketId, TicketState};
+use crate::table::{Event, LeaseId, LeaseInfo, TicketId, TicketState};
 
 impl<U: Undo> Core<U> {
     /// Calls `waker` when the ticket is decided; what it is now.
@@ -70,6 +73,96 @@ impl<U: Undo> Core<U> {
             return super::held::in_vain(part, state, ticket, self.ticket_record(ticket));
         }
         state.table.ticket(ticket)
+    }
+
+    /// Everything about a lease.
+    pub fn lease(&self, id: LeaseId) -> Option<LeaseInfo> {
+        #[cfg(feature = "cluster")]
+        if let Some(part) = self.part().filter(|part| !part.is_forked()) {
+            return self.clustered_lease(part, id);
+        }
+        self.current_lease(id)
+    }
+
+    fn current_lease(&self, id: LeaseId) -> Option<LeaseInfo> {
+        let found = self.look(|table| table.lease(id));
+        #[cfg(target_os = "linux")]
+        if self.host().is_some_and(|host| host.is_lost()) {
+            use crate::table::{LeaseState, Reason};
+            // Over, even if no process has been able to lock the table and end it.
+            return found.map(|info| match info.state {
+                LeaseState::Held => LeaseInfo {
+                    state: LeaseState::Expired,
+                    reason: Some(Reason::EngineLost),
+                    end: self.clock().now(),
+                    revoking: false,
+                    revoker: None,
+                    ..info
+                },
+                _ => info,
+            });
+        }
+        found
+    }
+
+    /// As [`Self::lease`], without a question to an engine: listeners are woken when there is more to know. `None` if
+    /// what is known may yet be undone.
+    pub fn known_lease(&self, id: LeaseId) -> Option<Option<LeaseInfo>> {
+        #[cfg(feature = "cluster")]
+        if let Some(part) = self.part().filter(|part| !part.is_forked()) {
+            return self.known_clustered(part, id);
+        }
+        Some(self.current_lease(id))
+    }
+
+    /// Changes when a session with an engine is lost, when it is found again, and when the file of the table is lost.
+    pub fn session_turns(&self) -> u64 {
+        #[cfg(feature = "cluster")]
+        if let Some(part) = self.part() {
+            return part.session_turns();
+        }
+        #[cfg(target_os = "linux")]
+        if let Some(host) = self.host() {
+            return host.is_lost().into();
+        }
+        0
+    }
+
+    /// Where a reader begins that has read the events up to this number; `u64::MAX`: that wants what comes from now on.
+    pub fn event_position(&self, cursor: u64) -> EventPosition {
+        let mut position = EventPosition::default();
+        #[cfg(feature = "cluster")]
+        if let Some(lost) = self.part().filter(|_| cursor == u64::MAX).and_then(Part::lost_session)
+        {
+            position.losses = lost.number;
+        }
+        position.cursor = cursor.min(self.look(|table| table.last_event()));
+        position
+    }
+
+    /// The events after a position, which moves on; how many were missed. Without `ask` an engine is not asked for news:
+    /// listeners are woken when there are some.
+    pub fn events_after(
+        &self,
+        position: &mut EventPosition,
+        _ask: bool,
+        events: &mut Vec<Event>,
+    ) -> u64 {
+        #[cfg(feature = "cluster")]
+        if let Some(part) = self.part().filter(|part| !part.is_forked()) {
+            return self.clustered_events(part, position, _ask, events);
+        }
+        // With its manager the time of a table ends.
+        let ended = self.is_closed() || self.is_abandoned();
+        let missed = self.run(|table, now| {
+            if !ended {
+                // Fails only for a time beyond all times, and then looking is still right.
+                let _ = table.advance(now);
+            }
+            table.events_since(position.cursor, events)
+        });
+        position.cursor = events.last().map_or(position.cursor, |event| event.number);
+        missed
     }
 
     /// Calls `waker` after every command that had events, until [`Self::unlisten`].

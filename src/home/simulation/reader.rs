@@ -1,14 +1,14 @@
 //! One who reads every event of a table. All who do so must read the same.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 use std::time::Duration;
 
 use super::judge::Judge;
 use super::machine::Process;
 use crate::table::Error;
-use crate::{Event, EventReader};
+use crate::{Event, EventReader, Reason, What};
 
 /// What was read so far, by whomever.
 #[derive(Clone, Default)]
@@ -17,6 +17,8 @@ pub(super) struct Annals(Rc<RefCell<BTreeMap<u64, Event>>>);
 /// Reads until the table is closed.
 pub(super) fn read(mut events: EventReader, process: Process, annals: &Annals, judge: &Judge) {
     let mut last = 0;
+    // Leases whose end was read, and how many of these ends were read before the table recorded them.
+    let (mut ended, mut early) = (HashSet::new(), 0);
     loop {
         match events.wait(Some(Duration::from_secs(2))) {
             Ok(_) => {}
@@ -25,7 +27,21 @@ pub(super) fn read(mut events: EventReader, process: Process, annals: &Annals, j
         }
         while let Some(event) = events.next() {
             let missed = events.missed();
-            if event.number <= last || event.number - last - 1 > missed {
+            let end = match event.what {
+                What::Ended { lease, reason, .. } => Some((lease, reason)),
+                _ => None,
+            };
+            if let Some((lease, _)) = end
+                && !ended.insert(lease)
+            {
+                judge.is_wrong(format!("process {process} reads a second end: {event:?}"));
+            }
+            if event.number == last && end.is_some_and(|(_, why)| why == Reason::EngineLost) {
+                // Reported when the session was lost; the table records it later, and this reader skips that.
+                early += 1;
+                continue;
+            }
+            if event.number <= last || event.number - last - 1 > missed + early {
                 judge.is_wrong(format!(
                     "process {process} reads {event:?} after {last}, and has missed {missed}"
                 ));

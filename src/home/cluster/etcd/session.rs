@@ -30,7 +30,7 @@ pub(crate) enum SessionNews {
     Jeopardy { since: Time, why: String },
     /// It was renewed after all.
     Safe,
-    /// It is over: the cluster does not know it any more.
+    /// It is over: the cluster does not know it any more, or the role of this process was taken away.
     Lost,
 }
 
@@ -129,7 +129,7 @@ struct Keeper<F> {
 /// What came of an attempt.
 enum Renewal {
     Done(Time),
-    /// The cluster does not know the lease.
+    /// The cluster does not know the lease, or does not let this process renew it.
     Gone,
     Failed(Failure),
 }
@@ -193,7 +193,7 @@ impl<F: FnMut(SessionNews)> Keeper<F> {
             }
             None => match links.stream(request, limit).await {
                 Ok(stream) => RenewalLine { stream, unanswered: VecDeque::from([sent]) },
-                Err(failure) if failure.not_found() => return Renewal::Gone,
+                Err(failure) if failure.ends_session() => return Renewal::Gone,
                 Err(failure) => return Renewal::Failed(failure),
             },
         };
@@ -213,7 +213,7 @@ impl<F: FnMut(SessionNews)> Keeper<F> {
             Err(_) => Failure::silence(),
         };
         links.blame(line.stream.used, &failure);
-        if failure.not_found() {
+        if failure.ends_session() {
             return Renewal::Gone;
         }
         Renewal::Failed(failure)
