@@ -207,7 +207,10 @@ fn a_renewed_lease_ends_at_its_new_end_and_in_its_turn() {
     assert_eq!(t.renew(8, renewed, None), Ok(18));
     let before = t.last_event();
     t.advance(30).unwrap();
-    let ended = |lease, held| (held, What::Ended { lease, reason: Reason::TimedOut, held });
+    let ended = |lease, held| {
+        let reason = Reason::TimedOut;
+        (held, What::Ended { lease, reason, held, acknowledged: false })
+    };
     assert_eq!(events_since(&t, before), [ended(other, 15), ended(renewed, 18)]);
 }
 

@@ -96,10 +96,23 @@ pub struct tern_event_t {
     pub process: u32,
     /// Zero.
     pub reserved2: u32,
+    /// The principal of the process whose command did it: on one machine its user id. Only if
+    /// `actor_process` is not 0.
+    pub actor_principal: u32,
+    /// The process whose command did it; in a cluster the owner number of its session. 0: the table
+    /// did it by itself.
+    pub actor_process: u32,
+    /// TERN_EVENT_FLAG_…
+    pub flags: u32,
+    /// Zero.
+    pub reserved3: u32,
 }
 
-// SAFETY: integers only; 8 times 8, 2 times 4, 8 times 1, 256 bytes and 2 times 4 have no padding.
+// SAFETY: integers only; 8 times 8, 2 times 4, 8 times 1, 256 bytes and 6 times 4 have no padding.
 unsafe impl Plain for tern_event_t {}
+
+/// TERN_EVENT_ENDED: the lease was revoked with notice, and its holder released it before that ended.
+pub const TERN_EVENT_FLAG_ACKNOWLEDGED: u32 = 1;
 
 type Reader = Mutex<EventReader>;
 
@@ -137,6 +150,10 @@ fn convert(event: &Event, missed: u64) -> tern_event_t {
         resource: [0; 256],
         process: 0,
         reserved2: 0,
+        actor_principal: event.actor.map_or(0, |actor| actor.principal),
+        actor_process: event.actor.map_or(0, |actor| actor.process),
+        flags: 0,
+        reserved3: 0,
     };
     let code = |reason: &Reason| reason::code(Some(*reason));
     match &event.what {
@@ -156,11 +173,12 @@ fn convert(event: &Event, missed: u64) -> tern_event_t {
             out.reason = code(reason);
             out.until = time(*until);
         }
-        What::Ended { lease, reason, held } => {
+        What::Ended { lease, reason, held, acknowledged } => {
             out.kind = TERN_EVENT_ENDED as i32;
             out.lease = lease.0;
             out.reason = code(reason);
             out.duration = *held;
+            out.flags = if *acknowledged { TERN_EVENT_FLAG_ACKNOWLEDGED } else { 0 };
         }
         What::Queued { ticket } => {
             out.kind = TERN_EVENT_QUEUED as i32;

@@ -52,11 +52,17 @@ pub struct tern_lease_info_t {
     pub reserved: [u8; 7],
     /// Who holds or held it.
     pub holder: [c_char; 256],
-    /// Who revoked it, if anybody in particular; otherwise empty.
+    /// Who revoked it, as the caller that did so claimed; may be empty.
     pub revoker: [c_char; 256],
+    /// The principal of the process that released, revoked or is revoking it: on one machine its
+    /// user id. Only if `ender_process` is not 0.
+    pub ender_principal: u32,
+    /// The process that released, revoked or is revoking it; in a cluster the owner number of its
+    /// session. 0: its owner did, or the table by itself.
+    pub ender_process: u32,
 }
 
-// SAFETY: integers only; 6 times 8, 4 times 4, 8 times 1 and 512 bytes have no padding.
+// SAFETY: integers only; 6 times 8, 4 times 4, 8 times 1, 512 bytes and 2 times 4 have no padding.
 unsafe impl Plain for tern_lease_info_t {}
 
 /// The holder has been told that the lease will be revoked.
@@ -67,6 +73,8 @@ pub const TERN_LEASE_SPARE: u32 = 2;
 pub const TERN_LEASE_PREEMPTIBLE: u32 = 4;
 /// Other shared leases may be beside it.
 pub const TERN_LEASE_SHARED: u32 = 8;
+/// The lease was revoked with notice, and its holder released it before that ended.
+pub const TERN_LEASE_ACKNOWLEDGED: u32 = 16;
 
 /// What a lease takes of one resource. Make it with tern_take_init().
 #[derive(Debug, Clone, Copy)]
@@ -100,11 +108,14 @@ fn lease_info(info: &LeaseInfo) -> tern_lease_info_t {
         flags: flag(info.revoking, TERN_LEASE_REVOKING)
             | flag(info.spare, TERN_LEASE_SPARE)
             | flag(info.preemptible, TERN_LEASE_PREEMPTIBLE)
-            | flag(info.shared, TERN_LEASE_SHARED),
+            | flag(info.shared, TERN_LEASE_SHARED)
+            | flag(info.acknowledged, TERN_LEASE_ACKNOWLEDGED),
         state: info.state as tern_trit_t,
         reserved: [0; 7],
         holder: inline_name(&info.holder),
         revoker: inline_name(info.revoker.as_deref().unwrap_or_default()),
+        ender_principal: info.ended_by.map_or(0, |actor| actor.principal),
+        ender_process: info.ended_by.map_or(0, |actor| actor.process),
     }
 }
 

@@ -99,12 +99,14 @@ pub enum tern_status_t {
     TERN_ERR_UNKNOWN_WANT = -36,
     /// No process of that number uses the table.
     TERN_ERR_UNKNOWN_PROCESS = -37,
+    /// The lease belongs to another user, who alone may transfer it.
+    TERN_ERR_OTHER_PRINCIPAL = -38,
 }
 
 use tern_status_t::*;
 
 /// All of them, with their names.
-const NAMES: [(tern_status_t, &std::ffi::CStr); 42] = [
+const NAMES: [(tern_status_t, &std::ffi::CStr); 43] = [
     (TERN_OK, c"TERN_OK"),
     (TERN_BUSY, c"TERN_BUSY"),
     (TERN_TIMEOUT, c"TERN_TIMEOUT"),
@@ -147,6 +149,7 @@ const NAMES: [(tern_status_t, &std::ffi::CStr); 42] = [
     (TERN_ERR_IN_USE, c"TERN_ERR_IN_USE"),
     (TERN_ERR_UNKNOWN_WANT, c"TERN_ERR_UNKNOWN_WANT"),
     (TERN_ERR_UNKNOWN_PROCESS, c"TERN_ERR_UNKNOWN_PROCESS"),
+    (TERN_ERR_OTHER_PRINCIPAL, c"TERN_ERR_OTHER_PRINCIPAL"),
 ];
 
 /// The name of a status, such as "TERN_ERR_NULL"; "TERN_STATUS_UNKNOWN" for a number that is none.
@@ -187,6 +190,7 @@ pub(super) fn status_of(error: &Error) -> tern_status_t {
         Error::Stuck(_) => TERN_ERR_STUCK,
         Error::UnknownProcess => TERN_ERR_UNKNOWN_PROCESS,
         Error::NotShared => TERN_ERR_UNSUPPORTED,
+        Error::OtherPrincipal => TERN_ERR_OTHER_PRINCIPAL,
         // The boundary gives times in the manager's own unit, at least one resource, and no islands: these cannot come from a caller.
         Error::Corrupt
         | Error::TimeBackwards

@@ -68,6 +68,7 @@ pub struct Arrays<U: Undo = NoUndo> {
     wants: ZeroedArray<Want>,
     timers: ZeroedArray<Timer>,
     events: ZeroedArray<EventRecord>,
+    owners: ZeroedArray<Cell32>,
     undo: U,
 }
 
@@ -90,6 +91,7 @@ impl Arrays {
             wants: ZeroedArray::try_new(sizes.wants)?,
             timers: ZeroedArray::try_new(sizes.timers)?,
             events: ZeroedArray::try_new(sizes.events)?,
+            owners: ZeroedArray::try_new(sizes.owners)?,
             undo: NoUndo,
         })
     }
@@ -113,6 +115,7 @@ impl<U: Undo> Arrays<U> {
             + array_bytes::<Want>(sizes.wants)
             + array_bytes::<Timer>(sizes.timers)
             + array_bytes::<EventRecord>(sizes.events)
+            + array_bytes::<Cell32>(sizes.owners)
     }
 
     /// The arrays in a shared file, from the beginning of the region on.
@@ -133,6 +136,7 @@ impl<U: Undo> Arrays<U> {
             wants: region.array(sizes.wants)?,
             timers: region.array(sizes.timers)?,
             events: region.array(sizes.events)?,
+            owners: region.array(sizes.owners)?,
             undo,
         })
     }
@@ -192,6 +196,7 @@ arrays! {
     wants: Want,
     timers: Timer,
     events: EventRecord,
+    owners: Cell32,
 }
 
 /// A table on fresh heap memory; `None` if the system does not give so much.

@@ -1,5 +1,6 @@
 //! Homes: where a table lives and how its waiters wake. A home stores, locks, tells the time and wakes; it has no rule of its own.
 
+mod actor;
 mod arrays;
 pub(crate) mod atomic;
 pub(crate) mod clock;

@@ -31,6 +31,13 @@ pub(crate) mod real {
         SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
     }
 
+    /// The name of this machine; empty if the system does not tell it.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn node_name() -> String {
+        let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        name.trim_end().to_owned()
+    }
+
     /// In microseconds, sleep of the machine included.
     #[inline(always)]
     pub(crate) fn since_boot() -> Time {

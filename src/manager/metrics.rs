@@ -30,6 +30,12 @@ impl LeaseManager {
             line("gauge", "claims_waiting", "Claims in line now.", table.waiting().into());
             line("counter", "granted_total", "Leases granted.", table.granted());
             line("counter", "revoked_total", "Leases revoked.", table.revocations());
+            line(
+                "counter",
+                "revoked_by_others_total",
+                "Leases revoked by another user than that of their owner.",
+                table.foreign_revocations(),
+            );
             line("counter", "events_total", "Events recorded.", table.last_event());
             text.push_str(
                 "# HELP ternlease_ended_total Leases ended, or claims refused, by reason.\n",

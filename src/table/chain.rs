@@ -27,7 +27,7 @@ impl<M: Memory> Table<M> {
         ] {
             self.set(cell, 0);
         }
-        for cell in [&extra.notice_end, &extra.grace, &extra.age, &extra.parent_id] {
+        for cell in [&extra.notice_end, &extra.grace, &extra.age, &extra.parent_id, &extra.ender] {
             self.set(cell, 0);
         }
     }
@@ -107,7 +107,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// What a parent's end means for those below it, and for its place below its own parent.
-    pub(super) fn end_children(&self, index: u32, at: Time, reason: Reason) {
+    pub(super) fn end_children(&self, index: u32, at: Time, reason: Reason, actor: u64) {
         let inherited = if reason.is_revocation() { Reason::ParentRevoked } else { reason };
         let extra = self.extra_record(index);
         while extra.children.get() != 0 && !self.corrupt.get() {
@@ -118,7 +118,7 @@ impl<M: Memory> Table<M> {
                 self.end_by_time(child, at);
             } else {
                 self.forget_revoker(child);
-                self.end_lease(child, at, inherited);
+                self.end_lease(child, at, inherited, actor);
             }
             // It took itself out of the list.
             self.check(extra.children.get() != child);

@@ -59,6 +59,7 @@ arrays! {
     wants: Want,
     timers: Timer,
     events: EventRecord,
+    owners: cell::Cell32,
 }
 
 impl Faulty {

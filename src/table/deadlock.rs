@@ -4,6 +4,7 @@ use super::layout::flag;
 use super::lease::priority_of;
 use super::memory::Memory;
 use super::resource::Demand;
+use super::revoke::Revoker;
 use super::types::{Error, LeaseId, TicketId, Time};
 use super::{Reason, Table};
 
@@ -223,7 +224,7 @@ impl<M: Memory> Table<M> {
             return false;
         }
         let grace = self.grace_of(youngest);
-        let taken = self.take_away(youngest, now, Reason::DeadlockVictim, "", grace);
+        let taken = self.take_away(youngest, now, Reason::DeadlockVictim, Revoker::TABLE, grace);
         // One that is not over or leaving would be found again and again.
         taken.is_none() || self.check(self.is_leaving(youngest))
     }

@@ -3,7 +3,7 @@
 use super::layout::EventRecord;
 use super::memory::Memory;
 use super::types::{Health, LeaseId, TicketId, Time};
-use super::{Reason, Table};
+use super::{Actor, Reason, Table};
 
 /// One change of the table, as [`LeaseManager::events`](crate::LeaseManager::events) tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,6 +14,9 @@ pub struct Event {
     pub at: Time,
     /// What happened.
     pub what: What,
+    /// The process whose command did it; `None` if the table did it by itself: because time
+    /// passed, because a process died, or because a claim in line was served.
+    pub actor: Option<Actor>,
 }
 
 /// What happened.
@@ -51,6 +54,8 @@ pub enum What {
         reason: Reason,
         /// How long it was held.
         held: Time,
+        /// It was revoked with notice, and its holder released it before the notice ended.
+        acknowledged: bool,
     },
     /// A claim took its place in line.
     Queued {
@@ -99,6 +104,8 @@ pub(super) mod kind {
     pub const HEALTH: u64 = 7;
     pub const DIED: u64 = 8;
     pub const ROLLED_BACK: u64 = 9;
+    /// Beside [`ENDED`].
+    pub const ACKNOWLEDGED: u64 = 1 << 8;
 }
 
 impl<M: Memory> Table<M> {
@@ -110,17 +117,19 @@ impl<M: Memory> Table<M> {
         subject: u64,
         detail: u64,
         reason: Option<Reason>,
+        actor: u64,
     ) {
         let reason = reason.map_or(0, |reason| reason.code() as u64);
-        self.write_event(at, subject, detail, kind | reason << 16);
+        self.write_event(at, subject, detail, kind | reason << 16, actor);
     }
 
-    pub(super) fn record_resource_event(&self, kind: u64, at: Time, resource: u32, detail: u64) {
-        self.write_event(at, 0, detail, kind | (resource as u64) << 32);
+    pub(super) fn record_health(&self, at: Time, resource: u32, health: Health, actor: u64) {
+        let what = kind::HEALTH | (resource as u64) << 32;
+        self.write_event(at, 0, health as i8 as u64, what, actor);
     }
 
     #[inline(always)]
-    fn write_event(&self, at: Time, subject: u64, detail: u64, what: u64) {
+    fn write_event(&self, at: Time, subject: u64, detail: u64, what: u64, actor: u64) {
         let count = &self.header().event_count;
         let ring = self.memory.events();
         let record: &EventRecord = &ring[count.get() as usize & (ring.len() - 1)];
@@ -128,6 +137,7 @@ impl<M: Memory> Table<M> {
         self.set(&record.subject, subject);
         self.set(&record.detail, detail);
         self.set(&record.what, what);
+        self.set(&record.actor, actor);
         self.increment(count);
     }
 
@@ -160,7 +170,12 @@ impl<M: Memory> Table<M> {
             }
             kind::RENEWED_LATE => What::RenewedLate { lease, until: detail },
             kind::REVOKING => What::Revoking { lease, reason: reason?, until: detail },
-            kind::ENDED => What::Ended { lease, reason: reason?, held: detail },
+            kind::ENDED => What::Ended {
+                lease,
+                reason: reason?,
+                held: detail,
+                acknowledged: packed & kind::ACKNOWLEDGED != 0,
+            },
             kind::QUEUED => What::Queued { ticket },
             kind::REFUSED => What::Refused { ticket, reason: reason?, waited: detail },
             kind::HEALTH => What::Health {
@@ -179,6 +194,7 @@ impl<M: Memory> Table<M> {
             kind::ROLLED_BACK => What::RolledBack { process: subject as u32 },
             _ => return None,
         };
-        Some(Event { number, at: record.at.get(), what })
+        let actor = Actor::unpacked(record.actor.get());
+        Some(Event { number, at: record.at.get(), what, actor })
     }
 }

@@ -75,7 +75,7 @@ impl<M: Memory> Table<M> {
             return;
         }
         if record.flags.get() & resource_flag::CHECKED != 0 {
-            self.change_flags(at, index, resource_flag::CLEANING, resource_flag::CLEANING);
+            self.change_flags(at, index, resource_flag::CLEANING, resource_flag::CLEANING, 0);
         }
         if record.flags.get() & resource_flag::NODE != 0 {
             self.note_lost(index);

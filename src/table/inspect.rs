@@ -8,7 +8,7 @@ use super::resource::{evidence, health};
 use super::slot::Word;
 use super::ticket::effective_priority;
 use super::types::{Health, LeaseId, LeaseState, Take, TicketId, TicketState, Time, Traits};
-use super::{Reason, Table};
+use super::{Actor, Reason, Table};
 
 /// Everything about one lease, as [`LeaseManager::lease`](crate::LeaseManager::lease) tells it. A copy, which does not change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,8 +31,14 @@ pub struct LeaseInfo {
     pub end: Time,
     /// Why it ended, or will end if a notice is running.
     pub reason: Option<Reason>,
-    /// Who revoked it, if anybody in particular.
+    /// Who revoked it, as the caller that did so claimed. [`ended_by`](Self::ended_by) is what the
+    /// home knows.
     pub revoker: Option<String>,
+    /// The process that released, revoked or is revoking it. `None` if its owner did, or the table
+    /// by itself.
+    pub ended_by: Option<Actor>,
+    /// It was revoked with notice, and its holder released it before the notice ended.
+    pub acknowledged: bool,
     /// The holder has been told that it will be revoked.
     pub revoking: bool,
     /// It is spare capacity.
@@ -45,6 +51,23 @@ pub struct LeaseInfo {
     pub parent: Option<LeaseId>,
     /// The process for which it is, see [`Claim::owner`](super::Claim::owner).
     pub owner: u16,
+}
+
+#[cfg(any(target_os = "linux", feature = "cluster"))]
+impl LeaseInfo {
+    /// The lease after its holder lost the store of the table, whatever the table says.
+    pub(crate) fn with_engine_lost(self, at: Time) -> LeaseInfo {
+        LeaseInfo {
+            state: LeaseState::Expired,
+            reason: Some(Reason::EngineLost),
+            end: at,
+            revoking: false,
+            revoker: None,
+            ended_by: None,
+            acknowledged: false,
+            ..self
+        }
+    }
 }
 
 /// What a lease takes of one resource.
@@ -158,6 +181,8 @@ impl<M: Memory> Table<M> {
             end: if word.held() { self.end_of(index) } else { word.time() },
             reason: reason_of(record),
             revoker: (revoker != 0).then(|| self.name_text(revoker)),
+            ended_by: Actor::unpacked(extra.map_or(0, |extra| extra.ender.get())),
+            acknowledged: !word.held() && flags & flag::ACKNOWLEDGED != 0,
             revoking: word.held() && flags & flag::REVOKING != 0,
             spare: flags & flag::SPARE != 0,
             preemptible: flags & flag::PREEMPTIBLE != 0,

@@ -150,6 +150,10 @@ impl<M: Memory> Table<M> {
         ttl: Option<Time>,
     ) -> Result<Time, Error> {
         let record = self.lease_record(index);
+        // It changes its owner.
+        if !self.keeps(index) {
+            self.may_transfer(index)?;
+        }
         let old_ttl = record.slot.ttl.get();
         if let Some(ttl) = ttl.filter(|ttl| *ttl != old_ttl) {
             self.set(&record.slot.ttl, ttl);
@@ -167,7 +171,8 @@ impl<M: Memory> Table<M> {
         let notice_end = self.notice(index).0;
         let told = end.min(notice_end);
         if old_end.is_some_and(|old_end| is_late(now, old_end.min(notice_end), old_ttl)) {
-            self.record_event(kind::RENEWED_LATE, now, record.slot.id.get(), told, None);
+            let id = record.slot.id.get();
+            self.record_event(kind::RENEWED_LATE, now, id, told, None, self.actor());
         }
         self.leave(told)
     }
@@ -175,7 +180,9 @@ impl<M: Memory> Table<M> {
     fn become_owner(&self, record: &Lease) {
         if let Some(kept) = self.memory.kept() {
             let flags = record.flags.get() & !(u32::MAX << flag::OWNER);
-            self.set(&record.flags, flags | (kept.header.owner.get() as u32) << flag::OWNER);
+            let owner = kept.header.owner.get();
+            self.set_principal(owner as u16);
+            self.set(&record.flags, flags | (owner as u32) << flag::OWNER);
         }
     }
 
@@ -194,7 +201,7 @@ impl<M: Memory> Table<M> {
             }
             // Some end with their parents.
             if Word(self.lease_record(index).slot.word.get()).held() {
-                self.end_lease(index, self.kept_end(index), Reason::TimedOut);
+                self.end_lease(index, self.kept_end(index), Reason::TimedOut, 0);
                 self.settle(now);
             }
         }

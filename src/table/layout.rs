@@ -62,6 +62,7 @@ impl Limits {
             wants: (tickets + resources) as usize + 1,
             timers: (lease_records + ticket_records + NURSERY) as usize + 2,
             events: history.next_power_of_two() as usize,
+            owners: OWNERS,
         }
     }
 }
@@ -85,7 +86,11 @@ pub struct Sizes {
     pub wants: usize,
     pub timers: usize,
     pub events: usize,
+    pub owners: usize,
 }
+
+/// Owner numbers, 0 among them. Homes admit as many processes as there are numbers above 0.
+pub(crate) const OWNERS: usize = 1025;
 
 impl Sizes {
     /// Bits of an id that name a record: enough for leases and for tickets, so that ids of tables
@@ -132,6 +137,8 @@ pub struct Header {
     pub(crate) event_count: Cell64,
     pub(crate) granted: Cell64,
     pub(crate) revocations: Cell64,
+    /// Of them, those by another principal than that of the lease's owner.
+    pub(crate) foreign_revocations: Cell64,
     pub(crate) by_reason: [[Cell64; Reason::PER_CLASS]; Reason::CLASSES],
     pub(crate) held: Cell32,
     pub(crate) waiting: Cell32,
@@ -245,7 +252,7 @@ pub struct Lease {
 
 /// A lease: the part that only some leases use, in an array of its own so that the others do not pay for it.
 #[derive(Debug, Default)]
-#[repr(C, align(64))]
+#[repr(C)]
 pub struct LeaseExtra {
     pub(crate) parent: Cell32,
     pub(crate) children: Cell32,
@@ -260,6 +267,8 @@ pub struct LeaseExtra {
     /// Age of the claim, if it was granted from the line.
     pub(crate) age: Cell64,
     pub(crate) parent_id: Cell64,
+    /// The packed actor that ended or revokes it, unless that is its owner or the table.
+    pub(crate) ender: Cell64,
 }
 
 /// What one lease takes of one resource.
@@ -355,13 +364,15 @@ pub struct Timer {
 
 /// One record of the event ring.
 #[derive(Debug, Default)]
-#[repr(C, align(32))]
+#[repr(C)]
 pub struct EventRecord {
     pub(crate) at: Cell64,
     pub(crate) subject: Cell64,
     pub(crate) detail: Cell64,
-    /// Kind (8 bits), reason (16 bits from bit 16), resource (32 bits from bit 32).
+    /// Kind (8 bits), flags (8 bits), reason (16 bits from bit 16), resource (32 bits from bit 32).
     pub(crate) what: Cell64,
+    /// The packed actor; 0: the table did it by itself.
+    pub(crate) actor: Cell64,
 }
 
 /// Bits of `Resource::flags`. The health is kept so that zero means healthy.
@@ -402,6 +413,8 @@ pub(crate) mod flag {
     pub const AGE_GIVEN: u32 = 512;
     /// All of one node.
     pub const TOGETHER: u32 = 1024;
+    /// The holder released the lease during its notice.
+    pub const ACKNOWLEDGED: u32 = 2048;
     /// From this bit on: the owner.
     pub const OWNER: u32 = 16;
 }
@@ -419,12 +432,12 @@ pub(crate) mod setting {
 #[cfg(not(loom))]
 const _: () = {
     assert!(size_of::<Lease>() == 64);
-    assert!(size_of::<LeaseExtra>() == 64);
+    assert!(size_of::<LeaseExtra>() == 72);
     assert!(size_of::<Hold>() == 32);
     assert!(size_of::<Name>() == 64);
     assert!(size_of::<Resource>() == 64);
     assert!(size_of::<Holder>() == 32);
     assert!(size_of::<Ticket>() == 128);
-    assert!(size_of::<EventRecord>() == 32);
+    assert!(size_of::<EventRecord>() == 40);
     assert!(size_of::<Timer>() == 16);
 };

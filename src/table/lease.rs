@@ -166,7 +166,8 @@ impl<M: Memory> Table<M> {
         self.set(&record.slot.id, id);
         self.start_lease_timer(id, known_end);
         self.keep(index, end);
-        self.record_event(kind::GRANTED, now, id, grant.ticket, None);
+        let actor = if grant.ticket == 0 { self.actor() } else { 0 };
+        self.record_event(kind::GRANTED, now, id, grant.ticket, None, actor);
         if grant.parent != 0 {
             self.inherit_notice(grant.parent, index, now);
         }
@@ -248,12 +249,13 @@ impl<M: Memory> Table<M> {
             return self.held_lease(id).and(Err(Error::Corrupt));
         };
         if is_late(now, old_end, old_ttl) {
-            self.record_event(kind::RENEWED_LATE, now, id.0, end, None);
+            self.record_event(kind::RENEWED_LATE, now, id.0, end, None, self.actor());
         }
         self.leave(end)
     }
 
-    /// The holder gives the lease back.
+    /// The holder gives the lease back. By another principal it is a revocation. During a notice
+    /// it ends the lease early, for the reason of the notice.
     pub fn release(&self, now: Time, id: LeaseId) -> Result<(), Error> {
         self.end(now, id, Reason::Released)
     }
@@ -266,12 +268,46 @@ impl<M: Memory> Table<M> {
         }
         self.enter(now)?;
         let index = self.held_lease(id)?;
-        let ended = self.end_lease(index, now, reason);
+        let ended = match reason {
+            Reason::Released => self.give_up(index, now),
+            // What happened to the holder is no deed of this process.
+            _ => self.end_lease(index, now, reason, 0),
+        };
         self.settle(now);
         match self.leave(ended)? {
             true => Ok(()),
             false => self.held_lease(id).and(Err(Error::Corrupt)),
         }
+    }
+
+    /// This process releases a held lease. False as [`Self::end_lease`].
+    #[inline(always)]
+    pub(super) fn give_up(&self, index: u32, now: Time) -> bool {
+        let flags = self.lease_record(index).flags.get();
+        match self.is_own(index) && flags & flag::REVOKING == 0 {
+            true => self.end_lease(index, now, Reason::Released, self.actor()),
+            false => self.give_up_recorded(index, now),
+        }
+    }
+
+    /// As [`Self::give_up`], where more than the end is recorded.
+    #[cold]
+    fn give_up_recorded(&self, index: u32, now: Time) -> bool {
+        let actor = self.actor();
+        let record = self.lease_record(index);
+        if self.is_foreign(index) {
+            let ended = self.end_lease(index, now, Reason::Operator, actor);
+            if ended {
+                self.forget_revoker(index);
+            }
+            return ended;
+        }
+        if record.flags.get() & flag::REVOKING == 0 {
+            return self.end_lease(index, now, Reason::Released, actor);
+        }
+        self.set(&record.flags, record.flags.get() | flag::ACKNOWLEDGED);
+        let reason = reason_of(record).unwrap_or(Reason::Operator);
+        self.end_lease(index, now, reason, actor)
     }
 
     /// Ends a lease whose time has come: expired, or revoked if a notice ran out.
@@ -287,7 +323,16 @@ impl<M: Memory> Table<M> {
                     Some(reason) if word.ends_revoked() => reason,
                     _ => Reason::TimedOut,
                 };
-                self.finish_end(index, word.time(), reason);
+                let actor = match reason.is_revocation() {
+                    true => self.ender(index),
+                    false => {
+                        self.set_ender(index, 0);
+                        0
+                    }
+                };
+                // A holder whose release came too late acknowledged nothing.
+                self.forget_acknowledgement(record);
+                self.finish_end(index, word.time(), reason, actor);
             }
             // Renewed in the last moment.
             None => {
@@ -300,14 +345,17 @@ impl<M: Memory> Table<M> {
 
     /// Ends a held lease now. False if it ends as it would have by itself, as somebody has seen it past its end since the command began.
     #[inline(always)]
-    pub(super) fn end_lease(&self, index: u32, at: Time, reason: Reason) -> bool {
+    pub(super) fn end_lease(&self, index: u32, at: Time, reason: Reason, actor: u64) -> bool {
         let slot = &self.lease_record(index).slot;
         let changed = self.change_word(slot, |word| {
             let own = word.held() && !word.over();
             own.then(|| Slot::ended_word(word, at, reason.is_revocation()))
         });
         match changed {
-            Some(_) => self.finish_end(index, at, reason),
+            Some(_) => {
+                self.record_ender(index, reason, actor);
+                self.finish_end(index, at, reason, actor);
+            }
             None => self.end_by_time(index, at),
         }
         changed.is_some()
@@ -315,14 +363,16 @@ impl<M: Memory> Table<M> {
 
     /// The word says that the lease is over: what follows from that.
     #[inline(always)]
-    fn finish_end(&self, index: u32, at: Time, reason: Reason) {
+    fn finish_end(&self, index: u32, at: Time, reason: Reason, actor: u64) {
         let header = self.header();
         let record = self.lease_record(index);
         let id = record.slot.id.get();
         let flags = record.flags.get();
         let worker = self.worker_of(index);
         if flags & flag::EXTRA != 0 {
-            self.end_children(index, at, reason);
+            let acknowledged = flags & flag::ACKNOWLEDGED != 0;
+            let actor = if acknowledged { self.ender(index) } else { actor };
+            self.end_children(index, at, reason, actor);
         }
         self.stop_lease_timer(id);
         self.unlink(
@@ -350,12 +400,24 @@ impl<M: Memory> Table<M> {
         self.increment(self.counter(reason));
         if reason.is_revocation() {
             self.increment(&header.revocations);
+            self.count_foreign(index);
         }
         let held_for = at.wrapping_sub(record.granted_at.get());
-        self.record_event(kind::ENDED, at, id, held_for, Some(reason));
+        let kind = match flags & flag::ACKNOWLEDGED {
+            0 => kind::ENDED,
+            _ => kind::ENDED | kind::ACKNOWLEDGED,
+        };
+        self.record_event(kind, at, id, held_for, Some(reason), actor);
         self.remember_lease(index);
         if header.waiting_children.get() != 0 {
             self.refuse_children_of(id, at);
+        }
+    }
+
+    fn forget_acknowledgement(&self, record: &Lease) {
+        let flags = record.flags.get();
+        if flags & flag::ACKNOWLEDGED != 0 {
+            self.set(&record.flags, flags & !flag::ACKNOWLEDGED);
         }
     }
 

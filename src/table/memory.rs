@@ -27,6 +27,8 @@ pub trait Memory {
     fn wants(&self) -> &[Want];
     fn timers(&self) -> &[Timer];
     fn events(&self) -> &[EventRecord];
+    /// The principal of each owner, by owner number.
+    fn owners(&self) -> &[super::cell::Cell32];
 
     /// What only one owner sees, where owners keep the time of their leases.
     #[inline(always)]

@@ -7,6 +7,7 @@
 //! and leaves it to the home to let only one command run at a time. Methods take `&self` because all cells are atomic;
 //! a `Table` is not `Sync`, so two commands cannot run on it at once.
 
+mod actor;
 mod arena;
 mod candidates;
 pub mod cell;
@@ -49,6 +50,7 @@ mod worker;
 
 use std::cell::Cell as PlainCell;
 
+pub use actor::Actor;
 pub use deadlock::{Deadlock, Wait};
 pub use event::{Event, What};
 pub use inspect::{LeaseInfo, ResourceInfo, Taken, TicketInfo};
@@ -105,6 +107,8 @@ pub struct Table<M: Memory> {
     broken: Box<PlainCell<bool>>,
     /// Why no command is carried out, if not because the memory is damaged.
     refusal: Box<PlainCell<Option<Error>>>,
+    /// The process that gives the commands.
+    user: Box<PlainCell<actor::User>>,
     scratch: Box<Scratch>,
 }
 
@@ -151,6 +155,7 @@ impl<M: Memory> Table<M> {
             corrupt: Box::new(PlainCell::new(false)),
             broken: Box::new(PlainCell::new(false)),
             refusal: Box::new(PlainCell::new(None)),
+            user: Box::default(),
             scratch: Box::new(Scratch::try_new(&sizes)?),
             memory,
         })

@@ -137,8 +137,8 @@ impl<M: Memory> Table<M> {
         let last = self.last_resource_record();
         let resources = || (1..=last).filter(|&resource| self.node_of(resource) == node);
         // First all of them: nobody is to be served with one of the others.
-        resources().for_each(|index| self.change_evidence(now, index, Health::Failed, false));
-        resources().for_each(|index| self.revoke_all_on(now, index, Reason::NodeDrain, ""));
+        resources().for_each(|index| self.change_evidence(now, index, Health::Failed, false, 0));
+        resources().for_each(|index| self.revoke_all_on(now, index, Reason::NodeDrain, "", 0));
     }
 
     pub(super) fn last_resource_record(&self) -> u32 {

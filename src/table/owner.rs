@@ -50,6 +50,9 @@ impl<M: Memory> Table<M> {
         }
         self.enter(now)?;
         let mut reaped = Reaped::default();
+        // A process that leaves gives back what it has. To one that is gone it happens.
+        let leaves = reason == Reason::Released && owner == self.user.get().owner;
+        let actor = if leaves { self.actor() } else { 0 };
         let mut list = self.scratch.reaped.take();
         // Claims first, in order: none of them is to be served with what the leases free.
         list.clear();
@@ -58,7 +61,7 @@ impl<M: Memory> Table<M> {
         let most = most - list.len();
         let refusal = if reason == Reason::EngineLost { reason } else { Reason::Cancelled };
         for &ticket in &list {
-            self.refuse(ticket, now, refusal);
+            self.refuse(ticket, now, refusal, actor);
             reaped.tickets += 1;
         }
         for ticket in 1..=self.last_ticket_record() {
@@ -82,8 +85,10 @@ impl<M: Memory> Table<M> {
             // One whose own end has come ends by that: readers have seen it do so.
             if Word(self.lease_record(lease).slot.word.get()).is_past(now) {
                 self.end_by_time(lease, now);
+            } else if leaves {
+                self.give_up(lease, now);
             } else {
-                self.end_lease(lease, now, reason);
+                self.end_lease(lease, now, reason, 0);
             }
             reaped.leases += 1;
         }
@@ -100,7 +105,7 @@ impl<M: Memory> Table<M> {
         // At the time of the last command: what is due before `now` must find no waiter.
         let refused_at = self.now();
         for &ticket in &list {
-            self.refuse(ticket, refused_at, reason);
+            self.refuse(ticket, refused_at, reason, 0);
         }
         let entered = self.enter(now);
         list.clear();
@@ -112,7 +117,7 @@ impl<M: Memory> Table<M> {
             list.extend((1..=self.last_lease_record()).filter(held));
             // Some end with their parents.
             for lease in list.iter().filter(|lease| held(lease)) {
-                self.end_lease(*lease, now, reason);
+                self.end_lease(*lease, now, reason, 0);
             }
             self.settle(now);
         }
@@ -125,10 +130,13 @@ impl<M: Memory> Table<M> {
         owner_in(self.ticket_record(ticket).flags.get())
     }
 
-    /// A held lease is for another owner from now on.
+    /// A held lease is for another owner from now on. Only its own principal, or principal 0,
+    /// may transfer it: by the end of its new owner it would end without a trace.
     pub fn give_to(&self, now: Time, id: LeaseId, owner: u16) -> Result<(), Error> {
         self.enter(now)?;
-        let record = self.lease_record(self.held_lease(id)?);
+        let index = self.held_lease(id)?;
+        self.may_transfer(index)?;
+        let record = self.lease_record(index);
         let flags = record.flags.get() & !(u32::MAX << flag::OWNER);
         self.set(&record.flags, flags | (owner as u32) << flag::OWNER);
         self.leave(())
@@ -212,12 +220,12 @@ impl<M: Memory> Table<M> {
     /// Notes in the history that a process was found dead.
     pub fn record_death(&self, now: Time, process: u32, reaped: Reaped) {
         let counts = (reaped.leases as u64) << 32 | reaped.tickets as u64;
-        self.record_event(kind::DIED, now, process as u64, counts, None);
+        self.record_event(kind::DIED, now, process as u64, counts, None, 0);
     }
 
     /// Notes in the history that what a process had begun was undone.
     pub fn record_roll_back(&self, now: Time, process: u32) {
-        self.record_event(kind::ROLLED_BACK, now, process as u64, 0, None);
+        self.record_event(kind::ROLLED_BACK, now, process as u64, 0, None, 0);
     }
 
     pub(super) fn last_ticket_record(&self) -> u32 {

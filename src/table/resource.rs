@@ -1,6 +1,5 @@
 //! Resources: what there is, what is taken of it, and what still fits.
 
-use super::event::kind;
 use super::layout::{Resource, resource_flag};
 use super::memory::Memory;
 use super::names::check_name;
@@ -173,7 +172,7 @@ impl<M: Memory> Table<M> {
             Health::Draining => resource_flag::DRAINING,
             Health::Failed => resource_flag::FAILED,
         };
-        self.change_flags(now, index, resource_flag::SAID, bits);
+        self.change_flags(now, index, resource_flag::SAID, bits, self.actor());
         self.settle(now);
         self.leave(())
     }
@@ -189,7 +188,7 @@ impl<M: Memory> Table<M> {
     ) -> Result<(), Error> {
         self.enter(now)?;
         let index = self.declared_resource(id)?;
-        self.change_evidence(now, index, new, unused);
+        self.change_evidence(now, index, new, unused, self.actor());
         self.settle(now);
         self.leave(())
     }
@@ -220,7 +219,8 @@ impl<M: Memory> Table<M> {
         let checked = if traits.checked { resource_flag::CHECKED } else { 0 };
         // Nobody will look any more at one that is not checked: it is not to wait for that.
         let cleaning = if traits.checked { 0 } else { resource_flag::CLEANING };
-        self.change_flags(now, index, resource_flag::CHECKED | cleaning, checked);
+        let mask = resource_flag::CHECKED | cleaning;
+        self.change_flags(now, index, mask, checked, self.actor());
         self.settle(now);
         self.leave(())
     }
@@ -231,30 +231,37 @@ impl<M: Memory> Table<M> {
         self.enter(now)?;
         let index = self.declared_resource(id)?;
         self.room_for_revoker(by)?;
-        self.change_evidence(now, index, Health::Failed, false);
-        self.revoke_all_on(now, index, reason, by);
+        self.change_evidence(now, index, Health::Failed, false, self.actor());
+        self.revoke_all_on(now, index, reason, by, self.actor());
         self.settle(now);
         self.leave(())
     }
 
-    pub(super) fn change_evidence(&self, now: Time, index: u32, new: Health, unused: bool) {
+    pub(super) fn change_evidence(
+        &self,
+        now: Time,
+        index: u32,
+        new: Health,
+        unused: bool,
+        actor: u64,
+    ) {
         let bits = match new {
             Health::Healthy => 0,
             Health::Draining => resource_flag::SEEN_DRAINING,
             Health::Failed => resource_flag::SEEN_FAILED,
         };
         let cleaned = if unused { resource_flag::CLEANING } else { 0 };
-        self.change_flags(now, index, resource_flag::SEEN | cleaned, bits);
+        self.change_flags(now, index, resource_flag::SEEN | cleaned, bits, actor);
     }
 
     /// Gives these bits of the flags their values, and tells if that makes the resource's health another. Does not serve the line.
-    pub(super) fn change_flags(&self, now: Time, index: u32, mask: u32, bits: u32) {
+    pub(super) fn change_flags(&self, now: Time, index: u32, mask: u32, bits: u32, actor: u64) {
         let record = self.resource_record(index);
         let before = health(record);
         self.set(&record.flags, record.flags.get() & !mask | bits);
         let after = health(record);
         if before != after {
-            self.record_resource_event(kind::HEALTH, now, index, after as i8 as u64);
+            self.record_health(now, index, after, actor);
         }
         // What was on its way back may be so no longer, without being less healthy.
         self.mark_lines_of(index);

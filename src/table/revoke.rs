@@ -7,6 +7,20 @@ use super::slot::{Word, end_after};
 use super::types::{Error, FOREVER, LeaseId, MAX_NAME, Revoked, Time};
 use super::{Reason, Table};
 
+/// Who takes a lease away.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Revoker<'a> {
+    /// As the caller claims; may be empty.
+    pub name: &'a str,
+    /// The packed actor; 0: the table itself.
+    pub actor: u64,
+}
+
+impl Revoker<'_> {
+    /// The table itself.
+    pub const TABLE: Revoker<'static> = Revoker { name: "", actor: 0 };
+}
+
 impl<M: Memory> Table<M> {
     /// Takes a lease away. `by` may be empty. See "Revocation" in [the rules](crate::guide::rules#leases).
     #[inline(always)]
@@ -25,12 +39,13 @@ impl<M: Memory> Table<M> {
         self.enter(now)?;
         let index = self.held_lease(id)?;
         self.room_for_revoker(by)?;
-        // Nothing but the end itself: no notice, nobody to name, no age to keep.
-        let plain = self.lease_record(index).flags.get() & flag::EXTRA == 0;
+        let actor = self.actor();
+        // Nothing but the end itself: no notice, no name or actor to record, no age to keep.
+        let plain = self.lease_record(index).flags.get() & flag::EXTRA == 0 && self.is_own(index);
         let answer = if plain && notice == 0 && by.is_empty() && reason != Reason::DeadlockVictim {
-            self.end_lease(index, now, reason).then_some(Revoked::AtOnce)
+            self.end_lease(index, now, reason, actor).then_some(Revoked::AtOnce)
         } else {
-            self.take_away(index, now, reason, by, notice)
+            self.take_away(index, now, reason, Revoker { name: by, actor }, notice)
         };
         self.settle(now);
         match self.leave(answer)? {
@@ -58,7 +73,7 @@ impl<M: Memory> Table<M> {
         index: u32,
         now: Time,
         reason: Reason,
-        by: &str,
+        by: Revoker<'_>,
         notice: Time,
     ) -> Option<Revoked> {
         // A notice always ends: a lease that is about to go for ever would hide a deadlock.
@@ -67,9 +82,9 @@ impl<M: Memory> Table<M> {
             if reason == Reason::DeadlockVictim {
                 self.keep_age(index);
             }
-            let ended = self.end_lease(index, now, reason);
+            let ended = self.end_lease(index, now, reason, by.actor);
             if ended {
-                self.set_revoker(index, by);
+                self.set_revoker(index, by.name);
             }
             return ended.then_some(Revoked::AtOnce);
         }
@@ -84,21 +99,28 @@ impl<M: Memory> Table<M> {
         self.each_in_chain(index, &mut |lease| {
             let reason = if first { reason } else { Reason::ParentRevoked };
             first = false;
-            self.give_notice(lease, now, reason, until);
+            self.give_notice(lease, now, reason, until, by.actor);
         });
-        self.set_revoker(index, by);
+        self.set_revoker(index, by.name);
         Some(Revoked::Notified(until))
     }
 
     /// Revokes the leases on a resource, the youngest first.
-    pub(super) fn revoke_all_on(&self, now: Time, index: u32, reason: Reason, by: &str) {
+    pub(super) fn revoke_all_on(
+        &self,
+        now: Time,
+        index: u32,
+        reason: Reason,
+        name: &str,
+        actor: u64,
+    ) {
         // Each one that ends may end others with it, so look anew.
         while let Some(hold) = self.holds_on(index).next() {
             let lease = self.hold_record(hold).lease.get();
             // One whose own end has come ends by that: readers have seen it do so.
             match Word(self.lease_record(lease).slot.word.get()).is_past(now) {
                 true => self.end_by_time(lease, now),
-                false => drop(self.take_away(lease, now, reason, by, 0)),
+                false => drop(self.take_away(lease, now, reason, Revoker { name, actor }, 0)),
             }
             if self.resource_record(index).holds.get() == hold {
                 self.mark_corrupt();
@@ -111,18 +133,19 @@ impl<M: Memory> Table<M> {
     pub(super) fn inherit_notice(&self, parent: u32, child: u32, now: Time) {
         let (until, revoking) = self.notice(parent);
         if revoking {
-            self.give_notice(child, now, Reason::ParentRevoked, until);
+            self.give_notice(child, now, Reason::ParentRevoked, until, self.ender(parent));
         }
     }
 
     /// Sets the end of a notice, unless one that ends no later is running.
-    fn give_notice(&self, index: u32, now: Time, reason: Reason, until: Time) {
+    fn give_notice(&self, index: u32, now: Time, reason: Reason, until: Time, actor: u64) {
         let (running, revoking) = self.notice(index);
         if revoking && running <= until {
             return;
         }
         self.ensure_extra(index);
         self.forget_revoker(index);
+        self.set_ender(index, actor);
         let record = self.lease_record(index);
         if !revoking && record.flags.get() & (flag::SPARE | flag::PREEMPTIBLE) != 0 {
             self.sub(&self.header().takeable, 1);
@@ -143,7 +166,7 @@ impl<M: Memory> Table<M> {
         });
         let id = record.slot.id.get();
         self.move_lease_timer(id, end);
-        self.record_event(kind::REVOKING, now, id, until, Some(reason));
+        self.record_event(kind::REVOKING, now, id, until, Some(reason), actor);
     }
 
     /// The end of the running notice, and whether there is one.

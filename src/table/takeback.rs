@@ -5,6 +5,7 @@ use super::layout::{flag, resource_flag};
 use super::lease::priority_of;
 use super::memory::Memory;
 use super::resource::{Demand, Usage, usage};
+use super::revoke::Revoker;
 use super::scratch::{LeaseNotes, ResourceNotes};
 use super::ticket::effective_priority;
 use super::types::Time;
@@ -53,7 +54,7 @@ impl<M: Memory> Table<M> {
             let grace = self.grace_of(lease);
             // It may have gone with a parent that was removed before it.
             if super::slot::Word(record.slot.word.get()).held() {
-                self.take_away(lease, now, reason, "", grace);
+                self.take_away(lease, now, reason, Revoker::TABLE, grace);
             }
         }
         removed.clear();

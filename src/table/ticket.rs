@@ -181,7 +181,7 @@ impl<M: Memory> Table<M> {
             self.add(&header.raised, 1);
         }
         self.count_worker(grant.worker, 0, 1);
-        self.record_event(kind::QUEUED, now, id, 0, None);
+        self.record_event(kind::QUEUED, now, id, 0, None, self.actor());
         self.mark_dirty(line);
         Ok(index)
     }
@@ -301,13 +301,13 @@ impl<M: Memory> Table<M> {
     }
 
     /// Takes a ticket out of the line without a lease.
-    pub(super) fn refuse(&self, index: u32, at: Time, reason: Reason) {
+    pub(super) fn refuse(&self, index: u32, at: Time, reason: Reason, actor: u64) {
         let record = self.ticket_record(index);
         self.leave_queue(index);
         self.leave_line(index);
         self.increment(self.counter(reason));
         let waited = at.wrapping_sub(record.queued_at.get());
-        self.record_event(kind::REFUSED, at, record.id.get(), waited, Some(reason));
+        self.record_event(kind::REFUSED, at, record.id.get(), waited, Some(reason), actor);
         self.decide(index, REFUSED | reason.code() as u64);
     }
 
@@ -398,7 +398,7 @@ impl<M: Memory> Table<M> {
                 self.leave(Cancelled::WasRefused(reason))
             }
             TicketState::Waiting => {
-                self.refuse(index, now, Reason::Cancelled);
+                self.refuse(index, now, Reason::Cancelled, self.actor());
                 self.collect(id);
                 self.settle(now);
                 self.leave(Cancelled::Left)
@@ -412,7 +412,7 @@ impl<M: Memory> Table<M> {
             if self.ticket_record(ticket).parent.get() == parent {
                 // A ticket queued after the parent's end by time would have been refused: `at` is not before it.
                 let at = at.max(self.ticket_record(ticket).queued_at.get());
-                self.refuse(ticket, at, Reason::ParentEnded);
+                self.refuse(ticket, at, Reason::ParentEnded, 0);
             }
         }
     }

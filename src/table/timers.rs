@@ -217,7 +217,7 @@ impl<M: Memory> Table<M> {
             }
             if owner & TICKET != 0 {
                 let ticket = self.ticket_index(owner & !TICKET);
-                self.refuse(ticket, at, Reason::WaitTimedOut);
+                self.refuse(ticket, at, Reason::WaitTimedOut, 0);
                 self.settle(now);
                 self.memory.checkpoint();
                 continue;

@@ -332,6 +332,8 @@ pub enum Error {
     UnknownProcess,
     /// The table lives in this process alone: no other can share it.
     NotShared,
+    /// The lease belongs to another principal ([`Actor`](super::Actor)), which alone may transfer it.
+    OtherPrincipal,
 }
 
 impl fmt::Display for Error {
@@ -387,6 +389,9 @@ impl fmt::Display for Error {
             }
             Error::UnknownProcess => "no process of that number uses the table",
             Error::NotShared => "the table lives in this process alone; open `host:` to share one",
+            Error::OtherPrincipal => {
+                "the lease belongs to another user; transfer it as that user or as root, or revoke it"
+            }
             Error::System(number) => {
                 let cause = std::io::Error::from_raw_os_error(*number);
                 return write!(f, "the system refused: {cause}");

@@ -62,6 +62,10 @@ impl<M: Memory> Table<M> {
                 return Err(format!("lease {id} outlives its parent"));
             }
         }
+        let (foreign, all) = (self.foreign_revocations(), self.revocations());
+        if foreign > all {
+            return Err(format!("revocations: {all}, but {foreign} by other principals"));
+        }
         for (what, counted, found) in [
             ("held leases", header.held.get(), held),
             ("ended leases", header.ended_leases.len.get(), ended),

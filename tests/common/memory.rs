@@ -82,4 +82,5 @@ arrays! {
     wants: Want,
     timers: Timer,
     events: EventRecord,
+    owners: Cell32,
 }

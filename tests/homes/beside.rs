@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use ternlease::table::{Cancelled, Error, Event, FOREVER, Reason, TicketState, Time};
+use ternlease::table::{Actor, Cancelled, Error, Event, FOREVER, Reason, TicketState, Time};
 
 use super::deed::{Deed, SOON, What, next_due};
 use super::managers::{Home, Managers, Told};
@@ -32,6 +32,11 @@ pub struct Beside {
     pub(super) looks: Rng,
     pub(super) steps: u64,
     pub tally: Tally,
+}
+
+/// In place of an actor, whose numbers the model does not know.
+pub(super) fn some_actor(_: Actor) -> Actor {
+    Actor { principal: 0, process: 1 }
 }
 
 impl Beside {
@@ -133,7 +138,10 @@ impl Beside {
     }
 
     fn run_on_model(&mut self, now: Time, owner: u16, what: &What) -> Result<Told, Error> {
+        // Processes of this test are one, unless their sessions make them several.
+        let process = if self.home.has_copies() { u32::from(owner) } else { 0 };
         let model = &mut self.model;
+        model.user = (owner, Some(Actor { principal: 0, process: 1 + process }));
         let mut command = match what {
             What::Replace => {
                 return model
@@ -180,8 +188,12 @@ impl Beside {
     fn compare_events(&mut self, seen: usize, events: Vec<Event>) -> Result<Vec<Event>, String> {
         for (place, expected) in self.model.events[seen..].iter().enumerate() {
             self.tally.event(expected);
+            let expected = &Event { actor: expected.actor.map(some_actor), ..expected.clone() };
             let compared = match events.get(place) {
-                Some(event) => self.numbers.compare_event(event, expected),
+                Some(event) => {
+                    let event = Event { actor: event.actor.map(some_actor), ..event.clone() };
+                    self.numbers.compare_event(&event, expected)
+                }
                 None => Err(format!("event missing: {expected:?}")),
             };
             compared.map_err(|text| {

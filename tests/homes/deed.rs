@@ -51,7 +51,7 @@ pub fn next(rng: &mut Rng, world: &World, model: &Model, nth: usize, home: &Home
             }
             Command::End { .. } => What::Collect { ticket: world.a_ticket(rng, model) },
             Command::Reap { .. } if home.is_shared() => What::Replace,
-            Command::Reap { .. } => continue,
+            Command::Reap { .. } | Command::Join { .. } => continue,
             command => What::Do(for_real_time(command, rng, model)),
         };
         return Deed { by, what };

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use ternlease::table::{Deadlock, FOREVER, LeaseInfo, Reason, TicketInfo};
 
-use super::beside::{Beside, PATIENCE};
+use super::beside::{Beside, PATIENCE, some_actor};
 use super::managers::Member;
 use crate::model::compare::same;
 
@@ -81,6 +81,8 @@ impl Beside {
         let mut expected = self.model.lease(number).map(|info| self.numbers.lease_info(info));
         if let (Some(found), Some(expected)) = (&mut found, &mut expected) {
             found.owner = self.model_owner(found.owner, expected.owner)?;
+            found.ended_by = found.ended_by.map(some_actor);
+            expected.ended_by = expected.ended_by.map(some_actor);
             if let Some(lease) = self.model.held.get(&number)
                 && self.home.has_copies()
                 && viewer != expected.owner

@@ -2,8 +2,8 @@
 //! acts, and does what follows.
 
 use ternlease::table::{
-    Cancelled, Deadlock, Error, FOREVER, Health, LeaseId, MAX_DEPTH, MAX_NAME, Outcome, Reaped,
-    Reason, ReasonClass, Revoked, Take, TicketId, TicketState, Time, Traits, What,
+    Actor, Cancelled, Deadlock, Error, FOREVER, Health, LeaseId, MAX_DEPTH, MAX_NAME, Outcome,
+    Reaped, Reason, ReasonClass, Revoked, Take, TicketId, TicketState, Time, Traits, What,
 };
 
 use super::line::after;
@@ -103,7 +103,7 @@ impl Model {
     ) -> Result<(), Error> {
         self.command(now, |model| {
             let name = name.ok_or(Error::UnknownResource)?;
-            model.change(now, name, |resource| resource.said = health);
+            model.change(now, name, model.actor(), |resource| resource.said = health);
             Ok(())
         })
     }
@@ -128,7 +128,7 @@ impl Model {
             if in_use && traits.node != model.node_of(name) {
                 return Err(Error::InUse);
             }
-            model.change(now, name, |resource| {
+            model.change(now, name, model.actor(), |resource| {
                 resource.traits = traits;
                 resource.cleaning &= traits.checked;
             });
@@ -145,7 +145,7 @@ impl Model {
     ) -> Result<(), Error> {
         self.command(now, |model| {
             let name = name.ok_or(Error::UnknownResource)?;
-            model.change(now, name, |resource| {
+            model.change(now, name, model.actor(), |resource| {
                 resource.seen = health;
                 resource.cleaning &= !unused;
             });
@@ -165,13 +165,14 @@ impl Model {
         }
         self.command(now, |model| {
             let name = name.ok_or(Error::UnknownResource)?;
-            model.change(now, name, |resource| resource.seen = Health::Failed);
+            let actor = model.actor();
+            model.change(now, name, actor, |resource| resource.seen = Health::Failed);
             // The youngest first, and some go with others.
             while let Some(id) =
                 model.held.values().filter(|lease| lease.takes_of(name)).map(|lease| lease.id).max()
             {
                 model.note("revoked with its resource");
-                model.take_away(id, reason, Some(by.to_string()), 0);
+                model.take_away(id, reason, Some(by.to_string()), 0, actor);
             }
             Ok(())
         })
@@ -243,7 +244,7 @@ impl Model {
         if self.credits.remove(&ask.holder).is_some() {
             self.note("age taken over from a victim");
         }
-        self.emit(self.now, What::Queued { ticket: ticket_id(id) });
+        self.emit(self.now, What::Queued { ticket: ticket_id(id) }, self.actor());
         Ok(Outcome::Waiting(TicketId(id)))
     }
 
@@ -264,7 +265,8 @@ impl Model {
             lease.own_end = lease.own_end.max(after(now, lease.ttl).min(parent_end));
             let end = lease.end();
             if late {
-                model.emit(now, What::RenewedLate { lease: LeaseId(id), until: end });
+                let renewed = What::RenewedLate { lease: LeaseId(id), until: end };
+                model.emit(now, renewed, model.actor());
             }
             Ok(end)
         })
@@ -277,7 +279,10 @@ impl Model {
     pub fn end(&mut self, now: Time, id: u64, reason: Reason) -> Result<(), Error> {
         self.command(now, |model| {
             model.check_held(id)?;
-            model.end_lease(id, now, reason, None);
+            match reason {
+                Reason::Released => model.give_up(id),
+                _ => model.end_lease(id, now, reason, None, None),
+            }
             Ok(())
         })
     }
@@ -296,7 +301,8 @@ impl Model {
         check_notice(notice)?;
         self.command(now, |model| {
             model.check_held(id)?;
-            Ok(model.take_away(id, reason, Some(by.to_string()), notice))
+            let actor = model.actor();
+            Ok(model.take_away(id, reason, Some(by.to_string()), notice, actor))
         })
     }
 
@@ -312,7 +318,7 @@ impl Model {
             }
             Some(TicketState::Refused(reason)) => Ok(Cancelled::WasRefused(reason)),
             Some(TicketState::Waiting) => {
-                model.refuse(id, now, Reason::Cancelled);
+                model.refuse(id, now, Reason::Cancelled, model.actor());
                 Ok(Cancelled::Left)
             }
         })
@@ -325,13 +331,16 @@ impl Model {
         }
         self.command(now, |model| {
             let mut reaped = Reaped::default();
+            let leaves = reason == Reason::Released && owner == model.user.0;
+            let actor = model.actor().filter(|_| leaves);
             let owned =
                 |ticket: &u64| model.waiting.get(ticket).is_some_and(|of| of.ask.owner == owner);
             let tickets: Vec<u64> = model.line_before.iter().copied().filter(owned).collect();
             for ticket in tickets {
                 model.note("claim of a dead owner");
                 let lost = reason == Reason::EngineLost;
-                model.refuse(ticket, now, if lost { reason } else { Reason::Cancelled });
+                let refusal = if lost { reason } else { Reason::Cancelled };
+                model.refuse(ticket, now, refusal, actor);
                 reaped.tickets += 1;
             }
             let gone = model.ticket_owners.iter().filter(|(_, of)| **of == owner);
@@ -342,7 +351,10 @@ impl Model {
             for lease in leases {
                 if model.held.contains_key(&lease) {
                     model.note("lease of a dead owner");
-                    model.end_lease(lease, now, reason, None);
+                    match leaves {
+                        true => model.give_up(lease),
+                        false => model.end_lease(lease, now, reason, None, None),
+                    }
                     reaped.leases += 1;
                 }
             }
@@ -353,9 +365,19 @@ impl Model {
     pub fn give_to(&mut self, now: Time, id: u64, owner: u16) -> Result<(), Error> {
         self.command(now, |model| {
             model.check_held(id)?;
+            let is_root = model.actor().is_none_or(|actor| actor.principal == 0);
+            if !is_root && model.is_foreign(id) {
+                return Err(Error::OtherPrincipal);
+            }
             model.held.get_mut(&id).expect("just checked").ask.owner = owner;
             Ok(())
         })
+    }
+
+    /// From now on the commands are those of this process.
+    pub fn join(&mut self, owner: u16, actor: Actor) {
+        self.user = (owner, Some(actor));
+        self.principals.insert(owner, actor.principal);
     }
 
     pub fn advance(&mut self, now: Time) -> Result<(), Error> {

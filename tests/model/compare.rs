@@ -105,6 +105,8 @@ impl Pair {
         same(format_args!("held"), &table.held(), &(model.held.len() as u32))?;
         same(format_args!("waiting"), &table.waiting(), &(model.waiting.len() as u32))?;
         same(format_args!("revocations"), &table.revocations(), &model.revocations())?;
+        let foreign = model.foreign_revocations();
+        same(format_args!("foreign revocations"), &table.foreign_revocations(), &foreign)?;
         for reason in Reason::ALL {
             same(format_args!("count of {reason}"), &table.count(*reason), &model.count(*reason))?;
         }

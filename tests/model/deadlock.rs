@@ -202,7 +202,7 @@ impl Model {
         let Some(victim) = victims.max_by_key(|lease| (lease.age, lease.id)) else { return false };
         let (id, grace) = (victim.id, victim.ask.grace);
         self.note("hard deadlock broken");
-        self.take_away(id, Reason::DeadlockVictim, None, grace);
+        self.take_away(id, Reason::DeadlockVictim, None, grace, None);
         true
     }
 

@@ -159,9 +159,17 @@ impl World {
             0..66 => Command::Release { lease: self.a_lease(rng, model) },
             66..74 => self.renew(rng, model),
             74..80 => self.revoke(rng, model),
+            80..82 if rng.percent(20) => {
+                Command::Join { owner: rng.below(4) as u16, principal: rng.below(3) as u32 }
+            }
             80..82 if rng.percent(10) => Command::Reap {
                 owner: rng.below(4) as u16,
-                reason: *rng.pick(&[Reason::HolderDied, Reason::EngineLost, Reason::Operator]),
+                reason: *rng.pick(&[
+                    Reason::HolderDied,
+                    Reason::EngineLost,
+                    Reason::Operator,
+                    Reason::Released,
+                ]),
             },
             80..82 if rng.percent(10) => {
                 Command::GiveTo { lease: self.a_lease(rng, model), owner: rng.below(4) as u16 }

@@ -3,7 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use ternlease::table::{FOREVER, Health, LeaseId, Reason, Take, Taken, TicketState, Time, What};
+use ternlease::table::{
+    Actor, FOREVER, Health, LeaseId, Reason, Take, Taken, TicketState, Time, What,
+};
 
 use super::{Ask, Lease, Model, Resource, Ticket, conflict, ticket_id};
 
@@ -73,13 +75,19 @@ impl Model {
     }
 
     /// Changes a declared resource, and tells if that changed its health.
-    pub fn change(&mut self, at: Time, name: &str, change: impl FnOnce(&mut Resource)) {
+    pub fn change(
+        &mut self,
+        at: Time,
+        name: &str,
+        actor: Option<Actor>,
+        change: impl FnOnce(&mut Resource),
+    ) {
         let resource = self.declared.get_mut(name).expect("only declared ones have a health");
         let before = resource.health();
         change(resource);
         let health = resource.health();
         if before != health {
-            self.emit(at, What::Health { resource: name.to_string(), health });
+            self.emit(at, What::Health { resource: name.to_string(), health }, actor);
         }
     }
 
@@ -242,7 +250,8 @@ impl Model {
         let lease = (self.held.len() + self.ended.len()) as u64 + 1;
         let parent = from.ask.parent.map(|parent| &self.held[&parent]);
         let own_end = after(self.now, from.ask.ttl);
-        let parents_notice = parent.and_then(|parent| parent.notice.as_ref()).map(|n| n.until);
+        let parents_notice =
+            parent.and_then(|parent| parent.notice.as_ref()).map(|n| (n.until, n.given_by));
         let granted = Lease {
             id: lease,
             age: from.age,
@@ -263,10 +272,12 @@ impl Model {
         if let Some(ticket) = ticket {
             self.decided.insert(ticket, TicketState::Granted(LeaseId(lease)));
         }
-        self.emit(self.now, What::Granted { lease: LeaseId(lease), ticket: ticket.map(ticket_id) });
-        if let Some(until) = parents_notice {
+        let actor = self.actor().filter(|_| ticket.is_none());
+        let granted = What::Granted { lease: LeaseId(lease), ticket: ticket.map(ticket_id) };
+        self.emit(self.now, granted, actor);
+        if let Some((until, given_by)) = parents_notice {
             self.note("child granted under notice");
-            self.notify(lease, Reason::ParentRevoked, None, until);
+            self.notify(lease, Reason::ParentRevoked, None, until, given_by);
         }
         lease
     }

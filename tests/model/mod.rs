@@ -22,8 +22,8 @@ pub mod tally;
 use std::collections::{BTreeMap, BTreeSet};
 
 use ternlease::table::{
-    Deadlock, Event, Health, LeaseId, LeaseInfo, LeaseState, Reason, ResourceId, ResourceInfo,
-    Settings, Take, Taken, TicketId, TicketInfo, TicketState, Time, Traits, What,
+    Actor, Deadlock, Event, Health, LeaseId, LeaseInfo, LeaseState, Reason, ResourceId,
+    ResourceInfo, Settings, Take, Taken, TicketId, TicketInfo, TicketState, Time, Traits, What,
 };
 
 use line::Loads;
@@ -86,6 +86,8 @@ pub struct Notice {
     pub until: Time,
     pub reason: Reason,
     pub by: Option<String>,
+    /// The process that gave it, unless it is its owner or the table.
+    pub given_by: Option<Actor>,
 }
 
 /// How a lease ended.
@@ -94,6 +96,9 @@ pub struct Over {
     pub at: Time,
     pub reason: Reason,
     pub by: Option<String>,
+    /// The process that ended it, unless it is its owner or the table.
+    pub ended_by: Option<Actor>,
+    pub acknowledged: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -152,6 +157,11 @@ pub struct Want {
 
 pub struct Model {
     settings: Settings,
+    /// The process that gives the commands: its owner number and its actor.
+    pub user: (u16, Option<Actor>),
+    /// The principals of owner numbers; 0 for those that are missing.
+    pub principals: BTreeMap<u16, u32>,
+    foreign_revocations: u64,
     now: Time,
     declared: BTreeMap<String, Resource>,
     /// What the real table calls them: nodes go by that, and some things happen in that order.
@@ -188,6 +198,9 @@ impl Model {
     pub fn new(settings: Settings) -> Model {
         Model {
             settings,
+            user: (0, None),
+            principals: BTreeMap::new(),
+            foreign_revocations: 0,
             now: 0,
             declared: BTreeMap::new(),
             ids: Ids::new(),
@@ -211,9 +224,35 @@ impl Model {
         }
     }
 
-    fn emit(&mut self, at: Time, what: What) {
+    /// What the table does by itself has no actor.
+    fn emit(&mut self, at: Time, what: What, actor: Option<Actor>) {
         let number = self.events.len() as u64 + 1;
-        self.events.push(Event { number, at, what });
+        self.events.push(Event { number, at, what, actor });
+    }
+
+    fn actor(&self) -> Option<Actor> {
+        self.user.1
+    }
+
+    fn principal_of(&self, owner: u16) -> u32 {
+        self.principals.get(&owner).copied().unwrap_or(0)
+    }
+
+    /// Is the lease that of another principal than the one that gives the commands?
+    fn is_foreign(&self, lease: u64) -> bool {
+        let owner = self.held[&lease].ask.owner;
+        let own = self.actor().map_or(0, |actor| actor.principal);
+        owner != self.user.0 && self.principal_of(owner) != own
+    }
+
+    /// What a lease records of a process that ends it.
+    fn unless_owner(&self, lease: u64, actor: Option<Actor>) -> Option<Actor> {
+        let by_owner = actor == self.actor() && self.held[&lease].ask.owner == self.user.0;
+        actor.filter(|_| !by_owner)
+    }
+
+    pub fn foreign_revocations(&self) -> u64 {
+        self.foreign_revocations
     }
 
     fn note(&mut self, what: &'static str) {
@@ -258,7 +297,14 @@ impl Model {
             (None, Some(notice)) => (lease.end(), Some(notice.reason), notice.by.clone()),
             (None, None) => (lease.end(), None, None),
         };
+        let ended_by = match (&lease.over, &lease.notice) {
+            (Some(over), _) => over.ended_by,
+            (None, Some(notice)) => notice.given_by,
+            (None, None) => None,
+        };
         Some(LeaseInfo {
+            ended_by,
+            acknowledged: lease.over.as_ref().is_some_and(|over| over.acknowledged),
             id: LeaseId(id),
             state: recorded_state(lease),
             holder: lease.ask.holder.clone(),

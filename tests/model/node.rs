@@ -74,7 +74,7 @@ impl Model {
             }
             names.sort();
             for (_, name) in &names {
-                self.change(self.now, name, |resource| resource.seen = Health::Failed);
+                self.change(self.now, name, None, |resource| resource.seen = Health::Failed);
             }
             for (_, name) in &names {
                 let youngest = |model: &Model| {
@@ -88,7 +88,7 @@ impl Model {
                         continue;
                     }
                     self.note("revoked with its node");
-                    self.take_away(id, Reason::NodeDrain, None, 0);
+                    self.take_away(id, Reason::NodeDrain, None, 0, None);
                 }
             }
         }

@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use ternlease::home::process::new_table;
 use ternlease::table::{
-    Cancelled, Candidates, Claim, Deadlock, Error, Health, Outcome, Reaped, Reason, ResourceId,
-    Revoked, Settings, Table, Time, Traits,
+    Actor, Cancelled, Candidates, Claim, Deadlock, Error, Health, Outcome, Reaped, Reason,
+    ResourceId, Revoked, Settings, Table, Time, Traits,
 };
 
 use super::memory::{Shared, shared_tables};
@@ -16,23 +16,77 @@ use super::{Ask, Model};
 /// Leases and tickets go by the model's numbers; a number not given out yet is an unknown id.
 #[derive(Debug, Clone)]
 pub enum Command {
-    Declare { name: String, slots: u32, memory: u32 },
-    Health { name: String, health: Health },
-    Evidence { name: String, health: Health, unused: bool },
-    Traits { name: String, traits: Traits, node: Option<String> },
-    Fail { name: String, reason: Reason, by: String },
-    Claim { ask: Ask, by_id: bool },
-    Renew { lease: u64, ttl: Option<Time> },
-    Release { lease: u64 },
-    End { lease: u64, reason: Reason },
-    Revoke { lease: u64, reason: Reason, by: String, notice: Time },
-    Cancel { ticket: u64 },
-    Reap { owner: u16, reason: Reason },
-    GiveTo { lease: u64, owner: u16 },
+    Declare {
+        name: String,
+        slots: u32,
+        memory: u32,
+    },
+    Health {
+        name: String,
+        health: Health,
+    },
+    Evidence {
+        name: String,
+        health: Health,
+        unused: bool,
+    },
+    Traits {
+        name: String,
+        traits: Traits,
+        node: Option<String>,
+    },
+    Fail {
+        name: String,
+        reason: Reason,
+        by: String,
+    },
+    Claim {
+        ask: Ask,
+        by_id: bool,
+    },
+    Renew {
+        lease: u64,
+        ttl: Option<Time>,
+    },
+    Release {
+        lease: u64,
+    },
+    End {
+        lease: u64,
+        reason: Reason,
+    },
+    Revoke {
+        lease: u64,
+        reason: Reason,
+        by: String,
+        notice: Time,
+    },
+    Cancel {
+        ticket: u64,
+    },
+    Reap {
+        owner: u16,
+        reason: Reason,
+    },
+    GiveTo {
+        lease: u64,
+        owner: u16,
+    },
     Advance,
-    Want { holder: String, resource: String },
-    Unwant { holder: String, resource: String },
+    Want {
+        holder: String,
+        resource: String,
+    },
+    Unwant {
+        holder: String,
+        resource: String,
+    },
     FindDeadlocks,
+    /// The commands that follow are those of this process.
+    Join {
+        owner: u16,
+        principal: u32,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -124,7 +178,15 @@ pub fn run_on_model(model: &mut Model, ids: &Ids, step: &Step) -> Result<Answer,
             model.unwant(now, holder, resource).map(|()| Answer::Done)
         }
         Command::FindDeadlocks => model.find_deadlocks(now).map(Answer::Deadlocks),
+        Command::Join { owner, principal } => {
+            model.join(*owner, actor_of(*owner, *principal));
+            Ok(Answer::Done)
+        }
     }
+}
+
+fn actor_of(owner: u16, principal: u32) -> Actor {
+    Actor { principal, process: 100 + u32::from(owner) }
 }
 
 /// An id that only another table with more resources gave out.
@@ -213,6 +275,13 @@ impl Real {
                 table.unwant(now, holder, resource).map(|()| Answer::Done)
             }
             Command::FindDeadlocks => table.find_deadlocks(now).map(Answer::Deadlocks),
+            Command::Join { owner, principal } => {
+                for table in [table, &self.other] {
+                    table.act_as(*owner, actor_of(*owner, *principal));
+                }
+                table.set_principal(*owner);
+                Ok(Answer::Done)
+            }
         }
     }
 

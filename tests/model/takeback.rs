@@ -74,7 +74,7 @@ impl Model {
                 let reason =
                     if lease.ask.spare { Reason::SpareReclaimed } else { Reason::Preempted };
                 let grace = lease.ask.grace;
-                self.take_away(id, reason, None, grace);
+                self.take_away(id, reason, None, grace, None);
             }
             return true;
         }

@@ -15,10 +15,11 @@ use super::on_etcd::OnEtcd;
 use super::replica::Replica;
 use super::shape::Shape;
 use super::store::{Delta, Store};
+use crate::home::actor::cluster_principal;
 use crate::home::clock::Clock;
 use crate::home::settled::{InTheAir, Undoable};
 use crate::home::world::{self, Condvar};
-use crate::table::{LeaseId, Limits, TicketId, Time};
+use crate::table::{Actor, LeaseId, Limits, TicketId, Time};
 
 /// So many processes can share a table.
 const OWNERS: u16 = 1024;
@@ -68,6 +69,8 @@ pub(crate) struct Part {
     in_the_air: InTheAir,
     closed: AtomicBool,
     process: u32,
+    /// Of all processes of this node with this etcd user.
+    principal: u32,
 }
 
 /// A session, and a number that is this process's for as long as it lasts.
@@ -95,15 +98,22 @@ impl Part {
             Answer::Changed(read) => {
                 let found = read.concat().into_iter().next();
                 let found = found.and_then(|entry| Shape::decode(&entry.value));
-                found.ok_or_else(|| Trouble::Refused("its shape makes no sense".to_owned()))?
+                found.ok_or_else(|| {
+                    let why = "its table is damaged, or another version of ternlease made it; \
+                               use one version on all machines, or another name for the table";
+                    Trouble::Refused(why.to_owned())
+                })?
             }
         };
         Ok((engine, agreed))
     }
 
     pub fn new(engine: Box<dyn Engine>, config: Config, replica: Replica) -> Part {
+        let user = config.login.as_ref().map(|login| login.user.as_str());
+        let principal = cluster_principal(&world::node_name(), user);
         Part {
             engine,
+            principal,
             keys: Keys::new(&config.name),
             replica,
             config,
@@ -138,6 +148,11 @@ impl Part {
 
     pub fn replica(&self) -> &Replica {
         &self.replica
+    }
+
+    /// The actor of this process's commands. The owner number names its session.
+    pub fn actor(&self) -> Actor {
+        Actor { principal: self.principal, process: self.owner().into() }
     }
 
     pub fn owner(&self) -> u16 {

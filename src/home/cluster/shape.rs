@@ -3,6 +3,9 @@
 use crate::home::world;
 use crate::table::{Limits, Time};
 
+/// Grows whenever the records of a table change their layout: processes exchange them as they are.
+const LAYOUT: u32 = 2;
+
 /// What the processes that share a table have agreed on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
@@ -22,11 +25,17 @@ impl Shape {
         let mut bytes: Vec<u8> =
             [leases, tickets, resources, history].iter().flat_map(|it| it.to_le_bytes()).collect();
         bytes.extend(self.began.to_le_bytes());
+        bytes.extend(LAYOUT.to_le_bytes());
         bytes
     }
 
     pub fn decode(value: &[u8]) -> Option<Shape> {
-        let (numbers, began) = value.split_at_checked(16)?;
+        let (numbers, rest) = value.split_at_checked(16)?;
+        let (began, layout) = rest.split_at_checked(8)?;
+        // The first layout had no number.
+        if layout != LAYOUT.to_le_bytes() {
+            return None;
+        }
         let number = |at: usize| Some(u32::from_le_bytes(numbers[at..at + 4].try_into().ok()?));
         let (leases, tickets) = (number(0)?, number(4)?);
         let limits = Limits { leases, tickets, resources: number(8)?, history: number(12)? };

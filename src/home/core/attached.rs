@@ -4,6 +4,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use super::{Core, State};
+use crate::home::actor;
 use crate::home::arrays::Undo;
 use crate::home::clock::Clock;
 use crate::home::host::{CHECK_INTERVAL, Host, HostInfo, Inherited, Journal, Place, owner_of};
@@ -56,6 +57,8 @@ impl<U: Undo> Core<U> {
         if host.is_haunted(slot) {
             reap_slot(host, &state, slot, now);
         }
+        state.table.act_as(host.owner(), actor::of_process());
+        state.table.set_principal(host.owner());
         host.settle_in(now);
         drop(state);
         self.start_shared_keeper().map_err(|error| Refused {
@@ -196,6 +199,7 @@ impl<U: Undo> Core<U> {
         if locked {
             // Before the lease is: what belongs to a slot that counts as free is never given back.
             host.settle_tree(slot, now);
+            state.table.set_principal(owner_of(slot));
         }
         let given = state.table.give_to(now, id, owner_of(slot));
         if locked && given.is_err() {

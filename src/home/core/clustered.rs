@@ -48,6 +48,8 @@ impl<U: Undo> Core<U> {
                 None => self.when_it_is_its_turn(part),
             };
             state.table.accept();
+            // Its session may be another one by now.
+            state.table.act_as(part.owner(), part.actor());
             if let Some(error) = refusal {
                 state.table.refuse_all(error);
             }
@@ -123,6 +125,7 @@ impl<U: Undo> Core<U> {
             if part.is_cut_off() {
                 return Err(UNREACHABLE);
             }
+            table.set_principal(part.owner());
             // Which may be another one, too.
             table.claim(now, &Claim { owner: part.owner(), ..claim })
         })

@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::{Core, State};
 use crate::home::EventPosition;
 use crate::home::arrays::{Arrays, Undo};
-use crate::home::cluster::{Group, LostSession, Part};
+use crate::home::cluster::{Group, Part};
 use crate::home::refused::Refused;
 use crate::home::wake::Woken;
 use crate::home::world::{self, MutexGuard};
@@ -156,7 +156,7 @@ impl<U: Undo> Core<U> {
         let state = self.state.lock();
         self.note_lost_session(part, &state);
         let lost = part.lost_session().filter(|lost| lost.has(id))?;
-        Some(as_lost(state.table.lease(id)?, &lost))
+        Some(state.table.lease(id)?.with_engine_lost(lost.at))
     }
 
     /// As [`Self::clustered_lease`], by what is known here. `None` if that may yet be undone.
@@ -164,7 +164,7 @@ impl<U: Undo> Core<U> {
         let (state, settled) = self.lock_until_lost(part);
         let found = state.table.lease(id);
         match part.lost_session().filter(|lost| lost.has(id)) {
-            Some(lost) => Some(found.map(|info| as_lost(info, &lost))),
+            Some(lost) => Some(found.map(|info| info.with_engine_lost(lost.at))),
             None => settled.then_some(found),
         }
     }
@@ -205,22 +205,12 @@ impl<U: Undo> Core<U> {
                     lease,
                     reason: Reason::EngineLost,
                     held: lost.at.saturating_sub(granted_at),
+                    acknowledged: false,
                 },
+                actor: None,
             };
             position.local.extend(lost.leases.iter().map(ended));
         }
         missed
-    }
-}
-
-/// A lease that was lost with the session, whatever the copy says of it.
-fn as_lost(info: LeaseInfo, lost: &LostSession) -> LeaseInfo {
-    LeaseInfo {
-        state: LeaseState::Expired,
-        reason: Some(Reason::EngineLost),
-        end: lost.at,
-        revoking: false,
-        revoker: None,
-        ..info
     }
 }

@@ -34,6 +34,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use super::Dropped;
+use super::actor;
 use super::arrays::{Arrays, NoUndo, Undo, try_new_table};
 use super::clock::Clock;
 #[cfg(feature = "cluster")]
@@ -148,6 +149,7 @@ impl Core<NoUndo> {
             LAST_ID.fetch_max(first, Ordering::AcqRel);
         }
         let table = try_new_table(settings)?;
+        table.act_as(0, actor::of_process());
         let clock = if real_clock { Clock::Real } else { Clock::Ticks(AtomicU64::new(0)) };
         Some(Arc::new_cyclic(|me| Core::around(me, table, clock)))
     }

@@ -88,17 +88,8 @@ impl<U: Undo> Core<U> {
         let found = self.look(|table| table.lease(id));
         #[cfg(target_os = "linux")]
         if self.host().is_some_and(|host| host.is_lost()) {
-            use crate::table::{LeaseState, Reason};
-            // Over, even if no process has been able to lock the table and end it.
             return found.map(|info| match info.state {
-                LeaseState::Held => LeaseInfo {
-                    state: LeaseState::Expired,
-                    reason: Some(Reason::EngineLost),
-                    end: self.clock().now(),
-                    revoking: false,
-                    revoker: None,
-                    ..info
-                },
+                crate::table::LeaseState::Held => info.with_engine_lost(self.clock().now()),
                 _ => info,
             });
         }

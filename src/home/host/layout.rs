@@ -15,7 +15,7 @@ use crate::zeroed::{Zeroed, ZeroedArray};
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"ternlea1");
 
 /// Grows whenever anything in the file is laid out differently.
-pub(super) const VERSION: u32 = 3;
+pub(super) const VERSION: u32 = 4;
 
 /// Processes that can use a file at the same time.
 pub(super) const SLOTS: usize = 1024;

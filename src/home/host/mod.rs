@@ -48,6 +48,12 @@ const DYING: (Duration, Duration) = (Duration::from_micros(25), Duration::from_m
 /// How often a process checks that the file is still in place. A keeper sleeps no longer.
 pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(100);
 
+/// The real user of this process.
+pub(crate) fn real_user() -> u32 {
+    // SAFETY: cannot fail, takes and changes nothing.
+    unsafe { libc::getuid() }
+}
+
 /// What one process has of a file.
 #[derive(Debug)]
 pub(crate) struct Host {

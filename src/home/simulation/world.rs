@@ -123,6 +123,14 @@ pub(crate) fn instant() -> Instant {
     }
 }
 
+/// The same on every machine, so that a simulation depends on its seed alone.
+pub(crate) fn node_name() -> String {
+    match machine::inside() {
+        Some(_) => "simulated".to_owned(),
+        None => real::node_name(),
+    }
+}
+
 pub(crate) fn since_1970() -> Duration {
     match machine::inside() {
         Some((sim, task)) => Duration::from_micros(sim.calendar_of(sim.process_of(task))),
