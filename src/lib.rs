@@ -143,7 +143,7 @@ pub use pool::{
 };
 #[doc(inline)]
 pub use table::{
-    Cancelled, Deadlock, DeadlockPolicy, Error, Event, FOREVER, Health, LeaseId, LeaseInfo,
+    Actor, Cancelled, Deadlock, DeadlockPolicy, Error, Event, FOREVER, Health, LeaseId, LeaseInfo,
     LeaseState, Limits, Outcome, Part, Reason, ReasonClass, ResourceId, ResourceInfo, Revoked,
     Take, Taken, TicketId, TicketInfo, TicketState, Time, Traits, Wait, What,
 };

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use host::{LIMITS, Place, Process, until};
-use ternlease::{LeaseManager, Options, Reason, What};
+use ternlease::{Actor, LeaseId, LeaseManager, LeaseState, Options, Reason, What};
 
 const ANN: u32 = 61_001;
 const BOB: u32 = 61_002;
@@ -219,7 +219,127 @@ fn who_shares_a_table_sees_and_can_end_all_that_is_in_it() {
     assert!(bob.end_within(host::PATIENCE).unwrap().success());
     let [revoked, released] = hers.map(|lease| manager.lease(lease).unwrap());
     assert_eq!((revoked.reason, revoked.revoker.as_deref()), (Some(Reason::Operator), Some("bob")));
-    assert_eq!(released.reason, Some(Reason::Released));
+    let other = Some(Actor { principal: BOB, process: bob.pid() });
+    assert_eq!((released.state, released.reason), (LeaseState::Revoked, Some(Reason::Operator)));
+    assert_eq!((released.revoker, released.ended_by, revoked.ended_by), (None, other, other));
+}
+
+/// A table that Ann and Bob share, with a process of each, and a view of it.
+fn shared_by_two() -> Option<(Process, Process, LeaseManager)> {
+    if !is_fresh() {
+        return None;
+    }
+    make_shared_directory();
+    Some((worker(ANN, "host:"), worker(BOB, "host:"), host::open("host:")))
+}
+
+fn actor(user: u32, process: &Process) -> Option<Actor> {
+    Some(Actor { principal: user, process: process.pid() })
+}
+
+/// The actor of the newest event for which this is true.
+fn actor_of(manager: &LeaseManager, is_it: impl Fn(&What) -> bool) -> Option<Actor> {
+    let (events, _) = manager.events_since(0);
+    events.iter().rfind(|event| is_it(&event.what)).expect("there is such an event").actor
+}
+
+fn actor_of_end(manager: &LeaseManager, ended: LeaseId) -> Option<Actor> {
+    actor_of(manager, |what| matches!(what, What::Ended { lease, .. } if *lease == ended))
+}
+
+#[test]
+fn release_by_other_user_is_recorded_as_revocation_by_that_user() {
+    let Some((mut ann, mut bob, looks)) = shared_by_two() else { return };
+    let lease = ann.lease("acquire gpu0");
+    assert_eq!(bob.ask(&format!("release {}", lease.0)), "Ok(())");
+    let info = looks.lease(lease).unwrap();
+    assert_eq!((info.state, info.reason), (LeaseState::Revoked, Some(Reason::Operator)));
+    assert_eq!((info.ended_by, info.revoker), (actor(BOB, &bob), None));
+    assert_eq!(actor_of_end(&looks, lease), actor(BOB, &bob));
+    assert_eq!((looks.revocations(), looks.count(Reason::Released)), (1, 0));
+    assert!(looks.metrics().contains("ternlease_revoked_by_others_total 1\n"));
+    assert!(ann.ask(&format!("renew {}", lease.0)).contains("NotHeld(Revoked, Operator)"));
+    looks.verify().unwrap();
+}
+
+#[test]
+fn release_by_other_process_of_same_user_stays_release_with_its_actor() {
+    let Some((mut ann, _bob, looks)) = shared_by_two() else { return };
+    let mut script = worker(ANN, "host:");
+    let [first, second] = ["gpu0", "gpu1"].map(|gpu| ann.lease(&format!("acquire {gpu}")));
+    assert_eq!(script.ask(&format!("release {}", first.0)), "Ok(())");
+    let info = looks.lease(first).unwrap();
+    assert_eq!((info.state, info.reason), (LeaseState::Expired, Some(Reason::Released)));
+    assert_eq!(info.ended_by, actor(ANN, &script));
+    assert_eq!(actor_of_end(&looks, first), actor(ANN, &script));
+
+    // By its owner itself: the event has the actor, the lease needs none.
+    assert_eq!(ann.ask(&format!("release {}", second.0)), "Ok(())");
+    assert_eq!(looks.lease(second).unwrap().ended_by, None);
+    assert_eq!(actor_of_end(&looks, second), actor(ANN, &ann));
+    assert!(looks.metrics().contains("ternlease_revoked_by_others_total 0\n"));
+}
+
+#[test]
+fn claimed_name_of_revoker_is_kept_apart_from_its_actor() {
+    let Some((mut ann, mut bob, looks)) = shared_by_two() else { return };
+    let [at_once, later] = ["gpu0", "gpu1"].map(|gpu| ann.lease(&format!("acquire {gpu}")));
+    assert_eq!(bob.ask(&format!("revoke {} root 0", at_once.0)), "Ok(())");
+    assert_eq!(bob.ask(&format!("revoke {} root 3600000", later.0)), "Ok(())");
+    for (lease, state) in [(at_once, LeaseState::Revoked), (later, LeaseState::Held)] {
+        let info = looks.lease(lease).unwrap();
+        assert_eq!((info.state, info.reason), (state, Some(Reason::NodeDrain)));
+        assert_eq!((info.revoker.as_deref(), info.ended_by), (Some("root"), actor(BOB, &bob)));
+    }
+    let revoking = |what: &What| matches!(what, What::Revoking { .. });
+    assert_eq!(actor_of(&looks, revoking), actor(BOB, &bob));
+
+    // The holder leaves early: it was revoked all the same, and by whom.
+    assert_eq!(ann.ask(&format!("release {}", later.0)), "Ok(())");
+    let info = looks.lease(later).unwrap();
+    assert_eq!((info.state, info.reason), (LeaseState::Revoked, Some(Reason::NodeDrain)));
+    assert_eq!((info.revoker.as_deref(), info.ended_by), (Some("root"), actor(BOB, &bob)));
+    assert!(info.acknowledged);
+    let acknowledged = |what: &What| matches!(what, What::Ended { acknowledged: true, .. });
+    assert_eq!(actor_of(&looks, acknowledged), actor(ANN, &ann));
+    assert!(looks.metrics().contains("ternlease_revoked_by_others_total 2\n"));
+}
+
+#[test]
+fn transfer_of_other_users_lease_is_refused() {
+    let Some((mut ann, mut bob, looks)) = shared_by_two() else { return };
+    let lease = ann.lease("acquire gpu0");
+    let to_himself = format!("hand {} {}", lease.0, bob.pid());
+    assert_eq!(bob.ask(&to_himself), "Err(OtherPrincipal)");
+    assert_eq!(bob.ask(&format!("try-keep {}", lease.0)), "Err(OtherPrincipal)");
+    bob.kill();
+    assert_eq!(looks.state(lease), Some(LeaseState::Held));
+    // The superuser may, and so may every process of the same user.
+    assert_eq!(looks.hand_to(lease, std::process::id()), Ok(()));
+    let mut script = worker(ANN, "host:");
+    let other = ann.lease("acquire gpu1");
+    assert_eq!(script.ask(&format!("hand {} {}", other.0, script.pid())), "Ok(())");
+}
+
+#[test]
+fn change_of_health_carries_its_author() {
+    let Some((_ann, mut bob, looks)) = shared_by_two() else { return };
+    looks.declare("gpu0", 1, 0).unwrap();
+    assert_eq!(bob.ask("health gpu0"), "Ok(())");
+    let health = |what: &What| matches!(what, What::Health { .. });
+    assert_eq!(actor_of(&looks, health), actor(BOB, &bob));
+}
+
+/// What happens to a process is the deed of none.
+#[test]
+fn end_by_death_has_no_actor() {
+    let Some((mut ann, bob, looks)) = shared_by_two() else { return };
+    let lease = ann.lease("acquire gpu0");
+    ann.kill();
+    until("her death is not noticed", || looks.state(lease) == Some(LeaseState::Expired));
+    assert_eq!(looks.lease(lease).unwrap().ended_by, None);
+    assert_eq!(actor_of_end(&looks, lease), None);
+    drop(bob);
 }
 
 /// Eve knows where Ann's table will be, and is there first.

@@ -84,6 +84,9 @@ const MINIMA: &[(&str, u64)] = &[
     ("error ParentNotHeld", 30),
     ("error TooDeep", 10),
     ("error InUse", 30),
+    ("error OtherPrincipal", 5),
+    ("released by another principal", 30),
+    ("released during its notice", 100),
 ];
 
 /// Run these steps, or as many as it takes to see a difference: (steps run, what differs).

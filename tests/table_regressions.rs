@@ -92,12 +92,16 @@ fn a_child_that_goes_with_its_parent_does_not_name_an_old_revoker() {
 }
 
 #[test]
-fn a_lease_that_is_given_back_under_notice_names_no_revoker() {
+fn release_during_notice_keeps_reason_and_revoker() {
     let t = plain();
     let id = granted(t.claim(0, &Claim::one("a", &["x"])));
-    t.revoke(0, id, Reason::Operator, "operator", 20).unwrap();
+    t.revoke(0, id, Reason::NodeDrain, "operator", 20).unwrap();
     t.release(1, id).unwrap();
-    assert_eq!(t.lease(id).unwrap().revoker, None);
+    let info = t.lease(id).unwrap();
+    assert_eq!((info.state, info.end), (LeaseState::Revoked, 1));
+    assert_eq!((info.reason, info.revoker.as_deref()), (Some(Reason::NodeDrain), Some("operator")));
+    assert!(info.acknowledged && !info.revoking);
+    assert_eq!((t.revocations(), t.count(Reason::NodeDrain), t.count(Reason::Released)), (1, 1, 0));
     t.verify().unwrap();
 }
 

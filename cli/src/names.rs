@@ -44,6 +44,11 @@ impl Named {
         Named { manager: pool.manager().clone(), devices, by_key, why_none }
     }
 
+    /// Do machines share the table? Then actors are no users of this machine.
+    pub fn is_in_cluster(&self) -> bool {
+        self.manager.session_left().is_some()
+    }
+
     /// What people call what the table calls so.
     pub fn name<'a>(&'a self, key: &'a str) -> &'a str {
         self.by_key.get(key).map_or(key, |&at| &self.devices[at].1)

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-use ternlease::{Error, Inherited, LeaseId, LeaseManager, Ticket};
+use ternlease::{Error, Health, Inherited, LeaseId, LeaseManager, Reason, Ticket};
 
 use crate::host::{open, say};
 
@@ -82,10 +82,21 @@ impl Worker {
                 format!("{:?}", events.next().unwrap().what)
             }
             ["release", lease] => format!("{:?}", manager.release(id(lease))),
+            ["revoke", lease, by, millis] => {
+                let notice = Duration::from_millis(millis.parse().unwrap());
+                let revoked = manager.revoke_with(id(lease), Reason::NodeDrain, by, notice);
+                format!("{:?}", revoked.map(|_| ()))
+            }
+            ["health", resource] => {
+                format!("{:?}", manager.set_health(resource, Health::Draining))
+            }
             ["renew", lease] => format!("{:?}", manager.renew(id(lease)).map(|_| ())),
             ["state", lease] => format!("{:?}", manager.state(id(lease))),
             ["hand", lease, process] => {
                 format!("{:?}", manager.hand_to(id(lease), process.parse().unwrap()))
+            }
+            ["try-keep", lease] => {
+                format!("{:?}", manager.keep_for_children(id(lease)).map(|_| ()))
             }
             ["keep", lease] => {
                 let kept = manager.keep_for_children(id(lease)).unwrap();

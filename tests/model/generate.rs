@@ -171,7 +171,7 @@ impl World {
                     Reason::Released,
                 ]),
             },
-            80..82 if rng.percent(10) => {
+            80..82 if rng.percent(25) => {
                 Command::GiveTo { lease: self.a_lease(rng, model), owner: rng.below(4) as u16 }
             }
             80..82 => Command::End {

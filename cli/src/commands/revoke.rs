@@ -79,6 +79,10 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
             "reason": reason.name(),
             "reason_code": reason.code(),
             "revoker": info.as_ref().and_then(|info| info.revoker.clone()),
+            "ended_by": people::actor_value(
+                info.as_ref().and_then(|info| info.ended_by),
+                manager.session_left().is_some(),
+            ),
         });
         put_line(json::text(&answer))?;
     } else {

@@ -51,7 +51,7 @@ fn words(pool: &GpuPool, what: &What) -> (String, Mood) {
             format!("{} is told that it will lose its lease: {reason}", holder(pool, *lease)),
             Mood::Warn,
         ),
-        What::Ended { lease, reason, held } => {
+        What::Ended { lease, reason, held, .. } => {
             let mood = if reason.is_revocation() { Mood::Bad } else { Mood::Plain };
             (format!("{} ended after {}: {reason}", holder(pool, *lease), length(held)), mood)
         }

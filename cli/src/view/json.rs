@@ -9,6 +9,7 @@ use ternlease::{ExpectedWait, FOREVER, Reason, Take, Time};
 use super::crowd::Who;
 use super::{Device, Lease, View, Waiting};
 use crate::commands::devices;
+use crate::people::actor_value;
 
 /// As text. What a terminal might take for a command is written as a number, as JSON allows.
 pub fn text(value: &Value) -> String {
@@ -109,6 +110,7 @@ pub fn lease(view: &View, lease: &Lease) -> Value {
         "reason": info.reason.map(Reason::name),
         "reason_code": info.reason.map(Reason::code),
         "revoker": info.revoker,
+        "ended_by": actor_value(info.ended_by, view.is_in_cluster()),
         "spare": info.spare,
         "preemptible": info.preemptible,
         "shared": info.shared,

@@ -86,6 +86,11 @@ pub struct Hidden {
 }
 
 impl View {
+    /// Do machines share the table? Then actors are no users of this machine.
+    pub fn is_in_cluster(&self) -> bool {
+        self.url.starts_with("etcd:")
+    }
+
     /// Looks at the pool. The first in line, so many of them, are told how long they will wait.
     pub fn of(pool: &GpuPool, url: &str, forecasts: usize) -> Self {
         let manager = pool.manager();

@@ -6,6 +6,7 @@ use ternlease::{Health, inventory::Process};
 
 use super::words::{count, expected, in_short, names, wants};
 use super::{Device, Lease, View};
+use crate::people::by_words;
 use crate::text::colour::Mood;
 use crate::text::line::clean;
 use crate::text::units::{duration, mebibytes};
@@ -91,8 +92,8 @@ fn revoking(view: &View, lease: &Lease) -> Option<Note> {
     }
     let (id, holder) = (lease.info.id, in_short(&lease.info.holder));
     let why = lease.info.reason.map_or(String::new(), |reason| format!(" for {reason}"));
-    let by = lease.info.revoker.as_deref().filter(|by| !by.is_empty());
-    let by = by.map_or(String::new(), |by| format!(" by {}", in_short(by)));
+    let claimed = lease.info.revoker.as_deref().map(in_short);
+    let by = by_words(lease.info.ended_by, claimed.as_deref(), view.is_in_cluster());
     let when = view
         .until(lease.info.end)
         .map_or("soon".to_owned(), |left| format!("in {}", duration(left)));

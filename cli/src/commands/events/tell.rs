@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use ternlease::{
-    Event, FOREVER, Health, LeaseId, LeaseInfo, Reason, TicketId, TicketState, Time, What,
+    Actor, Event, FOREVER, Health, LeaseId, LeaseInfo, Reason, TicketId, TicketState, Time, What,
 };
 
 use crate::names::Named;
+use crate::people::{actor_value, by_words};
 use crate::text::clock::Clock;
 use crate::text::colour::Mood;
 use crate::text::line::clean;
@@ -57,14 +58,19 @@ fn words(event: &Event, named: &Named, clock: &Clock) -> (&'static str, String) 
         What::Revoking { lease, reason, until } => {
             let (holder, why) = (holder(lease), reasons::words(*reason));
             let notice = duration(Duration::from_micros(until.saturating_sub(event.at)));
-            ("revoking", format!("{holder} in {notice}: {why}  (lease {lease})"))
+            let claimed = lease_of(named, *lease).and_then(|info| info.revoker);
+            let by = by_words(event.actor, claimed.as_deref(), named.is_in_cluster());
+            ("revoking", format!("{holder} in {notice}: {why}{by}  (lease {lease})"))
         }
-        What::Ended { lease, reason, held } => {
+        What::Ended { lease, reason, held, acknowledged } => {
             let verb = if reason.is_revocation() { "revoked" } else { "ended" };
             let (holder, why) = (holder(lease), reasons::words(*reason));
-            let by = lease_of(named, *lease).and_then(|info| info.revoker);
-            let by = by.map_or(String::new(), |by| format!(", by {by}"));
-            (verb, format!("{holder} after {}: {why}{by}  (lease {lease})", length(held)))
+            let info = lease_of(named, *lease);
+            let actor = ender(event, info.as_ref());
+            let claimed = info.as_ref().and_then(|info| info.revoker.as_deref());
+            let by = by_words(actor, claimed, named.is_in_cluster());
+            let early = if *acknowledged { ", acknowledged" } else { "" };
+            (verb, format!("{holder} after {}{early}: {why}{by}  (lease {lease})", length(held)))
         }
         What::Queued { ticket } => {
             ("queued", format!("{}  (ticket {ticket})", ticket_holder(ticket)))
@@ -74,7 +80,8 @@ fn words(event: &Event, named: &Named, clock: &Clock) -> (&'static str, String) 
             ("refused", format!("{holder} after {}: {why}  (ticket {ticket})", length(waited)))
         }
         What::Health { resource, health } => {
-            ("health", format!("{} is {}", named.name(resource), health_word(*health)))
+            let by = by_words(event.actor, None, named.is_in_cluster());
+            ("health", format!("{} is {}{by}", named.name(resource), health_word(*health)))
         }
         What::Died { process, leases, tickets } => {
             ("died", format!("process {process}, with {leases} leases and {tickets} claims"))
@@ -84,6 +91,16 @@ fn words(event: &Event, named: &Named, clock: &Clock) -> (&'static str, String) 
         }
         // A newer library may know more.
         other => ("other", format!("{other:?}")),
+    }
+}
+
+/// Who ended a lease, where that is not plain: who revoked it, or released it for its owner.
+fn ender(event: &Event, info: Option<&LeaseInfo>) -> Option<Actor> {
+    let What::Ended { reason, acknowledged, .. } = event.what else { return None };
+    let ended_by = info.and_then(|info| info.ended_by);
+    match reason.is_revocation() && !acknowledged {
+        true => event.actor,
+        false => ended_by,
     }
 }
 
@@ -132,6 +149,7 @@ pub fn value(event: &Event, named: &Named, clock: &Clock) -> Value {
     let mut lease_id = None;
     let mut ticket_id = None;
     let (mut reason, mut until, mut lasted) = (None, None, None);
+    let mut acknowledged = None;
     let (mut resource, mut health) = (None, None);
     let (mut process, mut leases, mut tickets) = (None, None, None);
     let what = match &event.what {
@@ -147,8 +165,9 @@ pub fn value(event: &Event, named: &Named, clock: &Clock) -> Value {
             (lease_id, reason, until) = (Some(*lease), Some(*why), Some(*end));
             "revoking"
         }
-        What::Ended { lease, reason: why, held } => {
+        What::Ended { lease, reason: why, held, acknowledged: early } => {
             (lease_id, reason, lasted) = (Some(*lease), Some(*why), Some(*held));
+            acknowledged = Some(*early);
             "ended"
         }
         What::Queued { ticket } => {
@@ -188,6 +207,9 @@ pub fn value(event: &Event, named: &Named, clock: &Clock) -> Value {
         "reason": reason.map(Reason::name),
         "reason_code": reason.map(Reason::code),
         "reason_words": reason.map(reasons::words),
+        "actor": actor_value(event.actor, named.is_in_cluster()),
+        "revoker": info.as_ref().and_then(|info| info.revoker.clone()),
+        "acknowledged": acknowledged,
         "until": until.filter(|until| *until < FOREVER).map(|until| clock.iso(until)),
         "seconds": lasted.map(seconds),
         "resource": resource,

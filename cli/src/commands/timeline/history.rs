@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
-use ternlease::{LeaseId, LeaseInfo, LeaseState, Reason, Time, What};
+use ternlease::{Actor, LeaseId, LeaseInfo, LeaseState, Reason, Time, What};
 
 use crate::names::Named;
 use crate::text::clock::Clock;
@@ -47,6 +47,14 @@ pub struct Bar {
     pub fate: Fate,
     /// Why it ended, or will.
     pub reason: Option<Reason>,
+    /// The process that ended it or revokes it, if it is not its owner's.
+    pub ended_by: Option<Actor>,
+    /// Who revoked it, as the caller that did so claimed.
+    pub revoker: Option<String>,
+    /// Its holder released it during a notice.
+    pub acknowledged: bool,
+    /// Do machines share the table?
+    pub in_cluster: bool,
 }
 
 /// How a lease ended.
@@ -144,6 +152,10 @@ impl History {
                     to: end,
                     fate,
                     reason: info.reason,
+                    ended_by: info.ended_by,
+                    revoker: info.revoker.clone(),
+                    acknowledged: info.acknowledged,
+                    in_cluster: named.is_in_cluster(),
                 });
             }
         }

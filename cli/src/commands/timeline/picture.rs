@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::axis::marks;
 use super::history::{Bar, Fate, History};
+use crate::people::by_words;
 use crate::svg::{Anchor, Font, Svg, fitted, text_width};
 use crate::text::line::clean;
 use crate::text::reasons;
@@ -160,7 +161,9 @@ fn tip(bar: &Bar, device: &str) -> String {
     let since = if bar.fate.goes_on() { "for" } else { "after" };
     let mut tip = format!("{holder} on {device}: lease {}, {fate} {since} {length}", bar.lease);
     if let Some(reason) = bar.reason {
-        tip.push_str(&format!("\n{}", reasons::words(reason)));
+        let by = by_words(bar.ended_by, bar.revoker.as_deref(), bar.in_cluster);
+        let early = if bar.acknowledged { ", acknowledged" } else { "" };
+        tip.push_str(&format!("\n{}{early}{}", reasons::words(reason), clean(&by)));
     }
     tip
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::history::{Bar, History};
+use crate::people::actor_value;
 use crate::text::reasons;
 
 /// Writes it. Times are microseconds since the machine started.
@@ -46,6 +47,9 @@ fn slice(history: &History, bar: &Bar, thread: u32, device: &str) -> Value {
             "held": bar.fate.goes_on(),
             "reason": bar.reason.map(|reason| reason.name()),
             "reason_words": bar.reason.map(reasons::words),
+            "ended_by": actor_value(bar.ended_by, bar.in_cluster),
+            "revoker": bar.revoker,
+            "acknowledged": bar.acknowledged,
             "granted_at": history.clock.iso(bar.from),
         },
     })

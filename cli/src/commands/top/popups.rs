@@ -8,6 +8,7 @@ use ternlease::Reason;
 
 use super::app::{App, Mode};
 use super::draw::style;
+use crate::people::by_words;
 use crate::text::colour::Mood;
 use crate::text::line::clean;
 use crate::text::units::{duration, mebibytes};
@@ -71,7 +72,10 @@ fn fields(view: &View, lease: &Lease) -> Vec<(&'static str, String)> {
     });
     let why = info.reason.map_or("-", Reason::name).to_owned();
     let revoking = match info.revoking {
-        true => format!("in {}: {why}, by {}", left(view, info), known(&info.revoker)),
+        true => {
+            let by = by_words(info.ended_by, info.revoker.as_deref(), view.is_in_cluster());
+            format!("in {}: {why}{by}", left(view, info))
+        }
         false => "no".to_owned(),
     };
     let ttl = match info.ttl {
