@@ -184,6 +184,8 @@ TERN_ENUM_BEGIN(tern_status_t)
     TERN_ERR_UNKNOWN_WANT = -36,
     // No process of that number uses the table.
     TERN_ERR_UNKNOWN_PROCESS = -37,
+    // The lease belongs to another user, who alone may transfer it.
+    TERN_ERR_OTHER_PRINCIPAL = -38,
 TERN_ENUM_END
 
 // The name of a status, such as "TERN_ERR_NULL"; "TERN_STATUS_UNKNOWN" for a number that is
@@ -609,6 +611,9 @@ tern_status_t tern_resource_leases(const tern_manager_t *manager,
 // Other shared leases may be beside it.
 #define TERN_LEASE_SHARED 8
 
+// The lease was revoked with notice, and its holder released it before that ended.
+#define TERN_LEASE_ACKNOWLEDGED 16
+
 // Everything about one lease. Make it with tern_lease_info_init().
 typedef struct tern_lease_info_t {
     // sizeof(tern_lease_info_t)
@@ -637,8 +642,14 @@ typedef struct tern_lease_info_t {
     uint8_t reserved[7];
     // Who holds or held it.
     char holder[256];
-    // Who revoked it, if anybody in particular; otherwise empty.
+    // Who revoked it, as the caller that did so claimed; may be empty.
     char revoker[256];
+    // The principal of the process that released, revoked or is revoking it: on one machine its
+    // user id. Only if `ender_process` is not 0.
+    uint32_t ender_principal;
+    // The process that released, revoked or is revoking it; in a cluster the owner number of
+    // its session. 0: its owner did, or the table by itself.
+    uint32_t ender_process;
 } tern_lease_info_t;
 
 static inline tern_lease_info_t tern_lease_info_init(void)
@@ -941,6 +952,10 @@ tern_status_t tern_manager_enqueue(const tern_manager_t *manager,
  *     tern_events_close(events);
  * =========================================================================== */
 
+// TERN_EVENT_ENDED: the lease was revoked with notice, and its holder released it before that
+// ended.
+#define TERN_EVENT_FLAG_ACKNOWLEDGED 1
+
 // What happened.
 TERN_ENUM_BEGIN(tern_event_kind_t)
     // A claim became a lease, after standing in line if there is a ticket.
@@ -999,6 +1014,14 @@ typedef struct tern_event_t {
     uint32_t process;
     // Zero.
     uint32_t reserved2;
+    // The principal of the process whose command did it: on one machine its user id. Only if
+    // `actor_process` is not 0.
+    uint32_t actor_principal;
+    // The process whose command did it; in a cluster the owner number of its session. 0: the
+    // table did it by itself.
+    uint32_t actor_process;
+    // TERN_EVENT_FLAG_*
+    uint64_t flags;
 } tern_event_t;
 
 static inline tern_event_t tern_event_init(void)

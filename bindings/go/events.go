@@ -71,22 +71,28 @@ type Event struct {
 	Health Health
 	// EventDied, EventRolledBack: the process, by the number that it had for itself.
 	Process uint32
+	// The process whose command did it; zero: the table did it by itself.
+	Actor Actor
+	// EventEnded: the lease was revoked with notice, and its holder released it before the notice ended.
+	Acknowledged bool
 }
 
 func newEvent(raw *C.tern_event_t) Event {
 	return Event{
-		Number:   uint64(raw.number),
-		Missed:   uint64(raw.missed),
-		Kind:     EventKind(raw.kind),
-		At:       Moment(raw.at),
-		Lease:    LeaseID(raw.lease),
-		Ticket:   TicketID(raw.ticket),
-		Until:    Moment(raw.until),
-		Duration: fromUnits(raw.duration),
-		Reason:   Reason(raw.reason),
-		Resource: C.GoString(&raw.resource[0]),
-		Health:   Health(raw.health),
-		Process:  uint32(raw.process),
+		Number:       uint64(raw.number),
+		Missed:       uint64(raw.missed),
+		Kind:         EventKind(raw.kind),
+		At:           Moment(raw.at),
+		Lease:        LeaseID(raw.lease),
+		Ticket:       TicketID(raw.ticket),
+		Until:        Moment(raw.until),
+		Duration:     fromUnits(raw.duration),
+		Reason:       Reason(raw.reason),
+		Resource:     C.GoString(&raw.resource[0]),
+		Health:       Health(raw.health),
+		Process:      uint32(raw.process),
+		Actor:        Actor{uint32(raw.actor_principal), uint32(raw.actor_process)},
+		Acknowledged: raw.flags&C.TERN_EVENT_FLAG_ACKNOWLEDGED != 0,
 	}
 }
 

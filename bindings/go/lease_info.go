@@ -5,6 +5,14 @@ import "C"
 
 import "time"
 
+// Actor is a process that made a change, as the library knows it and not as the caller claims.
+type Actor struct {
+	// Its user: on one machine the user id, in a cluster a number of the node and the etcd user.
+	Principal uint32
+	// The process: on one machine the process id, in a cluster the owner number of its session. 0: none.
+	Process uint32
+}
+
 // LeaseInfo is everything about one lease.
 type LeaseInfo struct {
 	// Its id, which is also its fencing token.
@@ -23,8 +31,12 @@ type LeaseInfo struct {
 	End Moment
 	// Why it ended, or will end if a notice is running; otherwise ReasonNone.
 	Reason Reason
-	// Who revoked it, if anybody in particular.
+	// Who revoked it, as the caller that did so claimed. EndedBy is what the library knows.
 	Revoker string
+	// The process that released, revoked or is revoking it; zero: its owner, or the table by itself.
+	EndedBy Actor
+	// It was revoked with notice, and its holder released it before the notice ended.
+	Acknowledged bool
 	// Its own priority.
 	Priority int32
 	// How many resources it takes: Lease.Takes tells them.
@@ -41,21 +53,23 @@ type LeaseInfo struct {
 
 func newLeaseInfo(raw *C.tern_lease_info_t) LeaseInfo {
 	return LeaseInfo{
-		ID:          LeaseID(raw.lease),
-		Parent:      LeaseID(raw.parent),
-		State:       LeaseState(raw.state),
-		Holder:      C.GoString(&raw.holder[0]),
-		TTL:         fromUnits(raw.ttl),
-		GrantedAt:   Moment(raw.granted_at),
-		End:         Moment(raw.end),
-		Reason:      Reason(raw.reason),
-		Revoker:     C.GoString(&raw.revoker[0]),
-		Priority:    int32(raw.priority),
-		TakeCount:   uint32(raw.take_count),
-		Revoking:    raw.flags&C.TERN_LEASE_REVOKING != 0,
-		Spare:       raw.flags&C.TERN_LEASE_SPARE != 0,
-		Preemptible: raw.flags&C.TERN_LEASE_PREEMPTIBLE != 0,
-		Shared:      raw.flags&C.TERN_LEASE_SHARED != 0,
+		ID:           LeaseID(raw.lease),
+		Parent:       LeaseID(raw.parent),
+		State:        LeaseState(raw.state),
+		Holder:       C.GoString(&raw.holder[0]),
+		TTL:          fromUnits(raw.ttl),
+		GrantedAt:    Moment(raw.granted_at),
+		End:          Moment(raw.end),
+		Reason:       Reason(raw.reason),
+		Revoker:      C.GoString(&raw.revoker[0]),
+		EndedBy:      Actor{uint32(raw.ender_principal), uint32(raw.ender_process)},
+		Acknowledged: raw.flags&C.TERN_LEASE_ACKNOWLEDGED != 0,
+		Priority:     int32(raw.priority),
+		TakeCount:    uint32(raw.take_count),
+		Revoking:     raw.flags&C.TERN_LEASE_REVOKING != 0,
+		Spare:        raw.flags&C.TERN_LEASE_SPARE != 0,
+		Preemptible:  raw.flags&C.TERN_LEASE_PREEMPTIBLE != 0,
+		Shared:       raw.flags&C.TERN_LEASE_SHARED != 0,
 	}
 }
 

@@ -92,6 +92,8 @@ const (
 	ErrUnknownWant Status = -36
 	// No process of that number uses the table.
 	ErrUnknownProcess Status = -37
+	// The lease belongs to another user, who alone may transfer it.
+	ErrOtherPrincipal Status = -38
 )
 
 // String is its name in C: "TERN_BUSY"; "TERN_STATUS_UNKNOWN" for a number that is none.

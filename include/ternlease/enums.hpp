@@ -70,6 +70,7 @@ enum class status : std::int32_t {
     in_use = TERN_ERR_IN_USE,                         ///< A resource that is in use cannot change its size.
     unknown_want = TERN_ERR_UNKNOWN_WANT,             ///< The holder has declared no such want.
     unknown_process = TERN_ERR_UNKNOWN_PROCESS,       ///< No process of that number uses the table.
+    other_principal = TERN_ERR_OTHER_PRINCIPAL,       ///< Only the user that the lease belongs to may transfer it.
 };
 
 /// Why a lease is over, or a claim was refused. Numbers are stable: they can be stored and compared.

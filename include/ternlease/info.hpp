@@ -15,6 +15,12 @@
 
 namespace tern {
 
+/// A process that made a change, as the library knows it and not as the caller claims.
+struct actor {
+    std::uint32_t principal = 0; ///< Its user: the user id, in a cluster a number of the node and the etcd user.
+    std::uint32_t process = 0;   ///< The process id, in a cluster the owner number of its session; 0: none.
+};
+
 /// Everything about one lease.
 struct lease_info {
     lease_id id{};                            ///< Its id, which is also its fencing token.
@@ -31,7 +37,9 @@ struct lease_info {
     moment granted_at;                        ///< When it was granted.
     moment end;                               ///< While held: its end. Afterwards: when it ended.
     std::string holder;                       ///< Who holds or held it.
-    std::string revoker;                      ///< Who revoked it, if anybody in particular.
+    std::string revoker;                      ///< Who revoked it, as the caller that did so claimed.
+    actor ended_by;            ///< The process that released or revoked it; none: its owner, or the table by itself.
+    bool acknowledged = false; ///< Revoked with notice, and released by its holder before the notice ended.
 };
 
 /// What a lease takes of one resource.
@@ -93,6 +101,8 @@ struct event {
     tern::health health = tern::health::failed; ///< event_kind::health: how the resource is now.
     std::string resource;                       ///< event_kind::health: which one.
     std::uint32_t process = 0; ///< event_kind::died, rolled_back: the process, by the number that it had for itself.
+    tern::actor actor;         ///< The process whose command did it; none: the table did it by itself.
+    bool acknowledged = false; ///< event_kind::ended: revoked with notice, and released before the notice ended.
 };
 
 /// A shared table, and how it is.
@@ -156,6 +166,8 @@ inline lease_info to_cpp(const tern_lease_info_t& raw)
     info.end = moment(raw.end);
     info.holder = raw.holder;
     info.revoker = raw.revoker;
+    info.ended_by = {raw.ender_principal, raw.ender_process};
+    info.acknowledged = has(TERN_LEASE_ACKNOWLEDGED);
     return info;
 }
 
@@ -205,6 +217,8 @@ inline event to_cpp(const tern_event_t& raw)
     event.health = static_cast<health>(raw.health);
     event.resource = raw.resource;
     event.process = raw.process;
+    event.actor = {raw.actor_principal, raw.actor_process};
+    event.acknowledged = (raw.flags & TERN_EVENT_FLAG_ACKNOWLEDGED) != 0;
     return event;
 }
 

@@ -103,16 +103,14 @@ pub struct tern_event_t {
     /// did it by itself.
     pub actor_process: u32,
     /// TERN_EVENT_FLAG_…
-    pub flags: u32,
-    /// Zero.
-    pub reserved3: u32,
+    pub flags: u64,
 }
 
-// SAFETY: integers only; 8 times 8, 2 times 4, 8 times 1, 256 bytes and 6 times 4 have no padding.
+// SAFETY: integers only; 8 times 8, 2 times 4, 8 times 1, 256 bytes, 4 times 4 and 8 have no padding.
 unsafe impl Plain for tern_event_t {}
 
 /// TERN_EVENT_ENDED: the lease was revoked with notice, and its holder released it before that ended.
-pub const TERN_EVENT_FLAG_ACKNOWLEDGED: u32 = 1;
+pub const TERN_EVENT_FLAG_ACKNOWLEDGED: u64 = 1;
 
 type Reader = Mutex<EventReader>;
 
@@ -153,7 +151,6 @@ fn convert(event: &Event, missed: u64) -> tern_event_t {
         actor_principal: event.actor.map_or(0, |actor| actor.principal),
         actor_process: event.actor.map_or(0, |actor| actor.process),
         flags: 0,
-        reserved3: 0,
     };
     let code = |reason: &Reason| reason::code(Some(*reason));
     match &event.what {

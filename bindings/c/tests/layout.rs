@@ -17,7 +17,7 @@ use ternlease_core::ffi::cost::{tern_cost_t, tern_estimate_t};
 use ternlease_core::ffi::deadlock::tern_wait_t;
 use ternlease_core::ffi::device::*;
 use ternlease_core::ffi::error::tern_error_t;
-use ternlease_core::ffi::event::{tern_event_kind_t, tern_event_t};
+use ternlease_core::ffi::event::*;
 use ternlease_core::ffi::gpu_claim::*;
 use ternlease_core::ffi::gpu_lease::TERN_ENV_BY_UUID;
 use ternlease_core::ffi::host::*;
@@ -122,7 +122,7 @@ fn table() -> Table {
         }
         tern_lease_info_t {
             struct_size, lease, parent, ttl, granted_at, end, reason, priority, take_count, flags, state, reserved,
-            holder, revoker
+            holder, revoker, ender_principal, ender_process
         }
         tern_take_t { struct_size, slots, memory_mib, resource }
         tern_ticket_info_t { struct_size, ticket, queued_at, place, count, resource_count, priority, holder }
@@ -134,7 +134,7 @@ fn table() -> Table {
         }
         tern_event_t {
             struct_size, number, missed, at, lease, ticket, until, duration, kind, reason, health, reserved, resource,
-            process, reserved2
+            process, reserved2, actor_principal, actor_process, flags
         }
         tern_host_info_t {
             struct_size, bytes, roll_backs, deaths, lock_since, lock_process, process_count, corrupt, reserved, path
@@ -196,6 +196,7 @@ fn table() -> Table {
             TERN_ERR_DUPLICATE_RESOURCE TERN_ERR_ZERO_AMOUNT TERN_ERR_UNKNOWN_RESOURCE TERN_ERR_IMPOSSIBLE
             TERN_ERR_UNKNOWN_LEASE TERN_ERR_UNKNOWN_TICKET TERN_ERR_NOT_HELD TERN_ERR_NOT_A_REVOCATION
             TERN_ERR_PARENT_NOT_HELD TERN_ERR_TOO_DEEP TERN_ERR_IN_USE TERN_ERR_UNKNOWN_WANT TERN_ERR_UNKNOWN_PROCESS
+            TERN_ERR_OTHER_PRINCIPAL
         }
         tern_reason_t {
             TERN_REASON_NONE TERN_REASON_DEADLOCK_VICTIM TERN_REASON_PREEMPTED TERN_REASON_SPARE_RECLAIMED
@@ -253,6 +254,7 @@ fn table() -> Table {
     values! { table:
         TERN_OPTION_TICKS TERN_OPTION_OPEN_HOUSE TERN_OPTION_BREAK_DEADLOCKS
         TERN_LEASE_REVOKING TERN_LEASE_SPARE TERN_LEASE_PREEMPTIBLE TERN_LEASE_SHARED
+        TERN_LEASE_ACKNOWLEDGED TERN_EVENT_FLAG_ACKNOWLEDGED
         TERN_CLAIM_EXCLUSIVE TERN_CLAIM_SHARED TERN_CLAIM_SPARE TERN_CLAIM_PREEMPTIBLE TERN_CLAIM_PREEMPT
         TERN_CLAIM_KEEP_ALIVE
         TERN_POOL_CHECK_USE TERN_POOL_BREAK_DEADLOCKS

@@ -73,6 +73,8 @@ pub const Error = error{
     InUse,
     UnknownWant,
     UnknownProcess,
+    /// Only the user that the lease belongs to may transfer it.
+    OtherPrincipal,
     /// A status of a newer library; its number is in the details.
     UnknownStatus,
 };
@@ -124,6 +126,7 @@ pub fn errorOf(status: Status) Error {
         .err_in_use => error.InUse,
         .err_unknown_want => error.UnknownWant,
         .err_unknown_process => error.UnknownProcess,
+        .err_other_principal => error.OtherPrincipal,
         .ok => error.UnknownStatus,
         _ => error.UnknownStatus,
     };

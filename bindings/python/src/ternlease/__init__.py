@@ -48,6 +48,7 @@ from ._errors import (
     NoDevices,
     NotFound,
     NotHeld,
+    NotPermitted,
     ParentNotHeld,
     Refused,
     Stuck,
@@ -60,6 +61,7 @@ from ._events import Events
 from ._gpu_claim import GpuClaimOptions
 from ._gpu_lease import GpuLease
 from ._info import (
+    Actor,
     Deadlock,
     Event,
     HostInfo,
@@ -93,6 +95,7 @@ def library_version() -> str:
 __all__ = [
     "FOREVER",
     "NEVER",
+    "Actor",
     "Advice",
     "Answer",
     "Bottleneck",
@@ -141,6 +144,7 @@ __all__ = [
     "NoDevices",
     "NotFound",
     "NotHeld",
+    "NotPermitted",
     "Notice",
     "Obstacle",
     "ParentNotHeld",

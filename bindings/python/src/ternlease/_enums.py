@@ -103,6 +103,7 @@ class Status(Number):
     ERR_IN_USE = -35
     ERR_UNKNOWN_WANT = -36
     ERR_UNKNOWN_PROCESS = -37
+    ERR_OTHER_PRINCIPAL = -38
 
 
 class Reason(Number):

@@ -67,6 +67,10 @@ class NotFound(Error, LookupError):
     """No such lease, ticket, resource, want or process; `status` says which."""
 
 
+class NotPermitted(Error, PermissionError):
+    """The lease belongs to another user, who alone may transfer it."""
+
+
 class InvalidArgument(Error, ValueError):
     """A name, number, time or URL that is not allowed there."""
 
@@ -151,6 +155,7 @@ BY_STATUS: Dict[Status, Type[Error]] = {
     Status.ERR_IN_USE: InUse,
     Status.ERR_UNKNOWN_WANT: NotFound,
     Status.ERR_UNKNOWN_PROCESS: NotFound,
+    Status.ERR_OTHER_PRINCIPAL: NotPermitted,
 }
 
 

@@ -10,6 +10,21 @@ from ._time import Clock
 
 
 @dataclass(frozen=True)
+class Actor:
+    """A process that made a change, as the library knows it and not as the caller claims."""
+
+    principal: int
+    """Its user: on one machine the user id, in a cluster a number of the node and the etcd user."""
+    process: int
+    """On one machine the process id, in a cluster the owner number of its session."""
+
+
+def actor(principal: int, process: int) -> Optional[Actor]:
+    """An actor, as the library tells of it."""
+    return Actor(principal, process) if process else None
+
+
+@dataclass(frozen=True)
 class LeaseInfo:
     """Everything about one lease."""
 
@@ -28,7 +43,11 @@ class LeaseInfo:
     parent: Optional[int]
     """The lease it hangs on."""
     revoker: str
-    """Who revoked it, if anybody in particular."""
+    """Who revoked it, as the caller that did so claimed."""
+    ended_by: Optional[Actor]
+    """The process that released, revoked or is revoking it; None: its owner, or the table by itself."""
+    acknowledged: bool
+    """It was revoked with notice, and its holder released it before the notice ended."""
     take_count: int
     """How many resources it takes; `Lease.takes()` tells them."""
     revoking: bool
@@ -51,6 +70,8 @@ def lease_info(told: Any, clock: Clock) -> LeaseInfo:
         priority=told.priority,
         parent=told.parent or None,
         revoker=words(told.revoker),
+        ended_by=actor(told.ender_principal, told.ender_process),
+        acknowledged=bool(told.flags & c.LEASE_ACKNOWLEDGED),
         take_count=told.take_count,
         revoking=bool(told.flags & c.LEASE_REVOKING),
         spare=bool(told.flags & c.LEASE_SPARE),
@@ -169,6 +190,10 @@ class Event:
     """DIED, ROLLED_BACK: the process, by the number that it had for itself."""
     missed: int
     """How many events this reader has missed so far, because it fell behind."""
+    actor: Optional[Actor]
+    """The process whose command did it; None: the table did it by itself."""
+    acknowledged: bool
+    """ENDED: it was revoked with notice, and its holder released it before the notice ended."""
 
 
 def event(told: Any, clock: Clock) -> Event:
@@ -186,6 +211,8 @@ def event(told: Any, clock: Clock) -> Event:
         resource=words(told.resource),
         process=told.process or None,
         missed=told.missed,
+        actor=actor(told.actor_principal, told.actor_process),
+        acknowledged=bool(told.flags & c.EVENT_FLAG_ACKNOWLEDGED),
     )
 
 

@@ -58,6 +58,17 @@ pub const Event = extern struct {
     /// Of `died` and `rolled_back`: the process, by the number that it had for itself.
     process: u32 = 0,
     reserved2: u32 = 0,
+    /// The principal of the process whose command did it: on one machine its user id.
+    actor_principal: u32 = 0,
+    /// The process whose command did it; 0: the table did it by itself.
+    actor_process: u32 = 0,
+    flags: EventFlags = .{},
+};
+
+pub const EventFlags = packed struct(u64) {
+    /// Of `ended`: the lease was revoked with notice, and its holder released it before that ended.
+    acknowledged: bool = false,
+    reserved: u63 = 0,
 };
 
 pub extern fn tern_events_open(manager: ?*const Manager, cursor: u64, events: *?*Events, err: ?*Details) Status;

@@ -29,7 +29,9 @@ pub const LeaseFlags = packed struct(u32) {
     preemptible: bool = false,
     /// Other shared leases may be beside it.
     shared: bool = false,
-    reserved: u28 = 0,
+    /// It was revoked with notice, and its holder released it before that ended.
+    acknowledged: bool = false,
+    reserved: u27 = 0,
 };
 
 /// Everything about one lease.
@@ -52,8 +54,12 @@ pub const LeaseInfo = extern struct {
     state: LeaseState = .expired,
     reserved: [7]u8 = @splat(0),
     holder: Chars(256) = .{},
-    /// Who revoked it, if anybody in particular.
+    /// Who revoked it, as the caller that did so claimed.
     revoker: Chars(256) = .{},
+    /// The principal of the process that released or revoked it: on one machine its user id.
+    ender_principal: u32 = 0,
+    /// The process that released, revoked or is revoking it; 0: its owner, or the table by itself.
+    ender_process: u32 = 0,
 };
 
 /// What a lease takes of one resource.

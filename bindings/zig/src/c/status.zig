@@ -46,6 +46,7 @@ pub const Status = enum(i32) {
     err_in_use = -35,
     err_unknown_want = -36,
     err_unknown_process = -37,
+    err_other_principal = -38,
     _,
 
     /// Its name in C, such as "TERN_BUSY"; null for a number that is none known here.

@@ -63,6 +63,8 @@ class LeaseInfo(Sized):
         ("reserved", c_uint8 * 7),
         ("holder", c_char * 256),
         ("revoker", c_char * 256),
+        ("ender_principal", c_uint32),
+        ("ender_process", c_uint32),
     )
 
 
@@ -140,6 +142,9 @@ class Event(Sized):
         ("resource", c_char * 256),
         ("process", c_uint32),
         ("reserved2", c_uint32),
+        ("actor_principal", c_uint32),
+        ("actor_process", c_uint32),
+        ("flags", c_uint64),
     )
 
 
