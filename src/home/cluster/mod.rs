@@ -40,7 +40,7 @@ mod times;
 pub(crate) use {
     group::{Conditions, Flight, Group, Outcome, Receipt},
     kv::{Answer, Op, Range, Revision, Trouble, Txn},
-    part::{LostSession, Part, Seat},
+    part::{Part, Seat},
     replica::{Replica, Written},
     store::{Failure, Made, Store},
 };
