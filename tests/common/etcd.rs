@@ -28,6 +28,8 @@ pub struct Setup<'a> {
     pub certificates: Option<Certificates>,
     /// What a server must not lose goes through to its disk before it goes on.
     pub to_disk: bool,
+    /// An address of this machine at which clients find the server as well, at the port that they use on loopback.
+    pub also_at: Option<Ipv4Addr>,
     /// Where the other servers find one, given where it really is.
     pub peer_door: Option<&'a mut dyn FnMut(SocketAddrV4) -> SocketAddrV4>,
 }
@@ -38,6 +40,7 @@ pub struct Etcd {
     nodes: Vec<Node>,
     certificates: Option<Certificates>,
     to_disk: bool,
+    also_at: Option<Ipv4Addr>,
 }
 
 struct Node {
@@ -78,8 +81,8 @@ impl Etcd {
         if let Some(peer_door) = setup.peer_door {
             nodes.iter_mut().for_each(|node| node.door = peer_door(node.peer));
         }
-        let Setup { certificates, to_disk, .. } = setup;
-        let mut etcd = Etcd { directory, nodes, certificates, to_disk };
+        let Setup { certificates, to_disk, also_at, .. } = setup;
+        let mut etcd = Etcd { directory, nodes, certificates, to_disk, also_at };
         for index in 0..size {
             etcd.launch(index);
         }
@@ -198,7 +201,10 @@ impl Etcd {
     fn command(&self, index: usize) -> Command {
         let node = &self.nodes[index];
         let scheme = if self.certificates.is_some() { "https" } else { "http" };
-        let client = format!("{scheme}://{}", node.client);
+        let mut client = format!("{scheme}://{}", node.client);
+        if let Some(address) = self.also_at {
+            client += &format!(",{scheme}://{address}:{}", node.client.port());
+        }
         let peer = format!("http://{}", node.peer);
         let health = format!("http://{}", node.health);
         let door = format!("http://{}", node.door);

@@ -41,7 +41,12 @@ The lease is held as long as the program or anything it started lives, even if
 this command is killed: they inherit a file descriptor that stands for it.
 (What closes all descriptors it does not know gives it up.) If the lease is
 taken away, the program gets a notice and is killed when the notice is over:
-exit 121. While it is stopped (Ctrl-Z), nobody can tell it.
+exit 121. While it is stopped (Ctrl-Z), nothing can tell it.
+
+If etcd does not answer, the program gets its notice when the rest of the
+session equals --grace, and is killed before the session ends. If the file of
+the table is deleted, replaced or damaged, the program is killed at once,
+because others may have its devices already: exit 121.
 
 Examples:
   ternlease run -- python train.py

@@ -36,9 +36,9 @@ pub fn await_any(descriptors: &[Option<BorrowedFd<'_>>], limit: Option<Duration>
     ReadySet(ready.fold(0, |set, (place, _)| set | 1 << place))
 }
 
-/// Makes an eventfd unreadable until it is raised again.
-pub fn clear(event: BorrowedFd<'_>) {
+/// Makes an eventfd unreadable until it is raised again; was it raised?
+pub fn clear(event: BorrowedFd<'_>) -> bool {
     let mut count = [0u8; 8];
     // SAFETY: the descriptor is open, and there is room. It does not block.
-    unsafe { libc::read(event.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
+    unsafe { libc::read(event.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) > 0 }
 }

@@ -46,15 +46,7 @@ impl Supervisor {
             if let Some(end) = end.or_else(|| self.unknown_end(has_ended)) {
                 return self.tidy_up(end);
             }
-            match self.fate.look() {
-                Order::GoOn => {}
-                Order::Ask(signal) => {
-                    self.send(signal);
-                    // Who is stopped cannot answer.
-                    self.send(libc::SIGCONT);
-                }
-                Order::Kill => self.send(libc::SIGKILL),
-            }
+            self.obey();
             let limit = self.fate.look_within();
             let ended = self.ended.as_ref().map(AsFd::as_fd);
             let ready = await_any(&[Some(self.signals.as_fd()), self.fate.watch(), ended], limit);
@@ -67,13 +59,26 @@ impl Supervisor {
         }
     }
 
+    /// Does what the lease demands.
+    fn obey(&mut self) {
+        match self.fate.look() {
+            Order::GoOn => {}
+            Order::Ask(signal) => {
+                self.send(signal);
+                // A stopped process cannot answer.
+                self.send(libc::SIGCONT);
+            }
+            Order::Kill => self.send(libc::SIGKILL),
+        }
+    }
+
     /// To all of the child's group.
     fn send(&self, signal: c_int) {
         // SAFETY: takes no pointers. The child has not been reaped, so the group is still its own.
         unsafe { libc::kill(-self.child, signal) };
     }
 
-    fn take(&self, signal: c_int) {
+    fn take(&mut self, signal: c_int) {
         match signal {
             // Looked at in any case.
             libc::SIGCHLD => {}
@@ -127,8 +132,9 @@ impl Supervisor {
         }
     }
 
-    /// We go on, and so shall the child.
-    fn go_on(&self) {
+    /// This process is continued, and continues the child; unless its lease was lost meanwhile.
+    fn go_on(&mut self) {
+        self.obey();
         if let Some(terminal) = &self.terminal {
             terminal.give_again(self.child);
         }
