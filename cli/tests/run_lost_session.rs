@@ -37,12 +37,15 @@ fn run(url: &str, options: &[&str], script: &str) -> Started {
 fn program_is_asked_to_end_and_killed_after_etcd_was_killed_for_good() {
     let Some(mut etcd) = Etcd::start() else { return };
     let url = format!("etcd://{}/killed?session_ttl=6&timeout=1", etcd.authority());
-    let mut stubborn = run(&url, &["--grace", "2s"], STUBBORN);
-    let program = stubborn.number();
+    let script = format!("setsid sleep 1000 & echo $!; {STUBBORN}");
+    let mut stubborn = run(&url, &["--grace", "2s"], &script);
+    let (below, program) = (stubborn.number(), stubborn.number());
+    // SAFETY: takes no pointers.
+    wait_until("it has left the group", || unsafe { libc::getpgid(below) } == below);
     etcd.kill(0);
     assert_eq!(stubborn.line(), "told");
     assert_eq!(stubborn.end(), (Some(121), None));
-    assert!(!lives(program));
+    assert!(!lives(program) && !lives(below));
     let said = stubborn.errors();
     assert!(
         said.contains("etcd does not answer") && said.contains("SIGTERM, then SIGKILL"),

@@ -1,6 +1,7 @@
 //! Coming to a file, and leaving it.
 
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::MetadataExt;
 
 use super::file::{self, Mapped};
@@ -21,7 +22,7 @@ impl Host {
         let (probe, file) = file::open(&place, settings)?;
         let (descriptor, attachment) = Attachment::open(|| file::reopen(&place, file))
             .map_err(|error| Refused::system("its file cannot be opened again", &error))?;
-        let slot = match take_slot(&descriptor, file) {
+        let slot = match take_slot(&descriptor, file, try_lock_byte) {
             Ok(slot) => slot,
             Err(refused) => {
                 attachment.close();
@@ -139,10 +140,14 @@ impl Drop for Host {
     }
 }
 
-/// Locks the byte of a slot that nobody has.
-pub(super) fn take_slot(descriptor: &File, file: &Mapped) -> Result<usize, Refused> {
+/// Locks the byte of a free slot, in this way.
+pub(super) fn take_slot(
+    descriptor: &File,
+    file: &Mapped,
+    try_lock: fn(&File, i64) -> io::Result<bool>,
+) -> Result<usize, Refused> {
     for slot in 0..SLOTS {
-        match try_lock_byte(descriptor, byte_of(slot)) {
+        match try_lock(descriptor, byte_of(slot)) {
             Ok(true) => {
                 file.preamble.slots.fetch_max(slot as u32 + 1, Ordering::AcqRel);
                 return Ok(slot);

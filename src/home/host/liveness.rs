@@ -39,7 +39,24 @@ fn one_byte(byte: i64, kind: libc::c_int) -> libc::flock {
 
 /// Locks a byte of the file for whoever has this description of it open; false if somebody else has.
 pub(super) fn try_lock_byte(file: &File, byte: i64) -> io::Result<bool> {
-    let lock = one_byte(byte, libc::F_WRLCK);
+    try_lock(file, byte, libc::F_WRLCK)
+}
+
+/// Keeps a byte of the file by a read lock, through a description that can only be read; false if another description
+/// has a lock on it. A read lock conflicts with the write lock that is tried or asked for elsewhere, and not with another
+/// read lock: so this looks for those after it has set its own. Of two that do this at the same time, at most one gets
+/// the byte.
+pub(super) fn try_keep_byte(file: &File, byte: i64) -> io::Result<bool> {
+    let kept = try_lock(file, byte, libc::F_RDLCK)?;
+    if kept && is_locked(file, byte, 1) {
+        unlock_byte(file, byte);
+        return Ok(false);
+    }
+    Ok(kept)
+}
+
+fn try_lock(file: &File, byte: i64, kind: libc::c_int) -> io::Result<bool> {
+    let lock = one_byte(byte, kind);
     // SAFETY: the descriptor is open, and the lock is described.
     match unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &lock) } {
         0 => Ok(true),
@@ -48,22 +65,6 @@ pub(super) fn try_lock_byte(file: &File, byte: i64) -> io::Result<bool> {
             error => Err(error),
         },
     }
-}
-
-/// Turns the write lock of a byte through one description into a read lock through another. At no instant is the byte
-/// free. A read lock needs no right to write, and keeps a slot as well: it conflicts with the write
-/// lock that is tried or asked for elsewhere.
-pub(super) fn hand_over_byte(from: &File, to: &File, byte: i64) -> io::Result<()> {
-    let lock = one_byte(byte, libc::F_RDLCK);
-    for file in [from, to] {
-        // SAFETY: the descriptor is open, and the lock is described.
-        if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_OFD_SETLK, &lock) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
-    }
-    // Not left to its being closed: a child that is forked now would keep it open.
-    unlock_byte(from, byte);
-    Ok(())
 }
 
 /// Takes that back.

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::attach::take_slot;
 use super::layout::slot_state;
-use super::liveness::{byte_of, hand_over_byte};
+use super::liveness::try_keep_byte;
 use super::{Host, file, owner_of};
 use crate::home::refused::Cause;
 use crate::table::{Error, LeaseId, Time};
@@ -63,13 +63,12 @@ impl Host {
     /// Such a program may have given up the right to write to the table, so the descriptor does not give it back.
     pub fn new_tree(&self) -> Result<(OwnedFd, usize), Error> {
         let refused = |error: std::io::Error| Error::System(error.raw_os_error().unwrap_or(0));
-        let taker = file::reopen(&self.place, self.file).map_err(refused)?;
         let descriptor = file::reopen_read_only(&self.place, self.file).map_err(refused)?;
-        let slot = take_slot(&taker, self.file).map_err(|why| match why.cause {
-            Cause::System(number) => Error::System(number),
-            _ => Error::System(libc::EMFILE),
-        })?;
-        hand_over_byte(&taker, &descriptor, byte_of(slot)).map_err(refused)?;
+        let slot =
+            take_slot(&descriptor, self.file, try_keep_byte).map_err(|why| match why.cause {
+                Cause::System(number) => Error::System(number),
+                _ => Error::System(libc::EMFILE),
+            })?;
         self.file.slots[slot].generation.fetch_add(1, Ordering::AcqRel);
         // SAFETY: the descriptor is open.
         unsafe { libc::fcntl(descriptor.as_raw_fd(), libc::F_SETFD, 0) };
