@@ -28,7 +28,7 @@ fn book(
     let (events, missed) = manager.events_since(cursor);
     assert_eq!(missed, 0, "a biller that falls behind is told so, and must not guess");
     for event in &events {
-        let What::Ended { lease, reason, held } = event.what else { continue };
+        let What::Ended { lease, reason, held, .. } = event.what else { continue };
         let holder = manager.lease(lease).ok_or(Error::UnknownLease)?.holder;
         let account = accounts.entry(holder).or_default();
         let price = held * PRICE_PER_TICK;

@@ -39,6 +39,7 @@ fn what_a_table_consists_of_follows_from_its_limits_for_ever() {
         wants: 132,
         timers: 199,
         events: 16,
+        owners: 1025,
     };
     assert_eq!(limits.sizes(), sizes);
     assert_eq!((sizes.id_bits(), sizes.index_mask()), (7, 127));

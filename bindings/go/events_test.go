@@ -3,6 +3,7 @@ package ternlease_test
 import (
 	"context"
 	"errors"
+	"os"
 	"runtime"
 	"sync"
 	"testing"
@@ -24,12 +25,13 @@ func TestEvents(t *testing.T) {
 		t.Fatal(err)
 	}
 	granted := must(events.Next(soon(t)))
-	want := ternlease.Event{Number: granted.Number, Kind: ternlease.EventGranted, Lease: lease.ID()}
+	self := ternlease.Actor{Principal: uint32(os.Getuid()), Process: uint32(os.Getpid())}
+	want := ternlease.Event{Number: granted.Number, Kind: ternlease.EventGranted, Lease: lease.ID(), Actor: self}
 	wantEqual(t, "event", granted, want)
 	ended := must(events.TryNext())
 	want = ternlease.Event{
 		Number: granted.Number + 1, Kind: ternlease.EventEnded, At: 3, Lease: lease.ID(), Reason: ternlease.ReasonReleased,
-		Duration: 3 * ternlease.Tick,
+		Duration: 3 * ternlease.Tick, Actor: self,
 	}
 	wantEqual(t, "event", ended, want)
 

@@ -4,6 +4,7 @@
 mod report_support;
 
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::MetadataExt;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -28,6 +29,15 @@ fn eventful() -> Pool {
     pool
 }
 
+fn user() -> u32 {
+    std::fs::metadata("/proc/self").unwrap().uid()
+}
+
+/// This process, as the command names it.
+fn actor() -> String {
+    format!("uid {} (pid {})", user(), std::process::id())
+}
+
 #[test]
 fn each_event_is_one_line_in_words() {
     let pool = eventful();
@@ -37,7 +47,7 @@ fn each_event_is_one_line_in_words() {
         "queued    (forgotten)  (ticket ",
         "refused   (forgotten) after ",
         "revoking  trainer in 1h: the machine is being emptied  (lease ",
-        "ended     trainer after ",
+        "revoked   trainer after ",
         "granted   evil ?[31m?name: nvidia:0  (lease ",
         "revoked   evil ?[31m?name after ",
         "health    nvidia:1 is draining",
@@ -49,8 +59,14 @@ fn each_event_is_one_line_in_words() {
         assert!(line.trim_start().starts_with(&format!("{}  ", number + 1)), "{line}");
     }
     assert!(lines[2].contains(": the claimer withdrew it"), "{text}");
-    assert!(lines[4].contains(": the holder gave it back"), "{text}");
-    assert!(lines[6].contains(": it used more than it was given, by ops"), "{text}");
+    // The name that was claimed, and beside it what the table knows.
+    let by = format!("by {}", actor());
+    let early = ", acknowledged: the machine is being emptied, by ops  (lease ";
+    assert!(lines[3].contains(&format!(", {by} as \"ops\"  (lease ")), "{text}");
+    assert!(lines[4].contains(early), "{text}");
+    let over_use = format!(": it used more than it was given, {by} as \"ops\"");
+    assert!(lines[6].contains(&over_use), "{text}");
+    assert!(lines[7].ends_with(&format!("is draining, {by}")), "{text}");
     assert!(!text.contains('\x1b'), "nobody sends commands to the terminal");
 }
 
@@ -77,6 +93,9 @@ fn programs_get_the_same_keys_in_every_event() {
         "reason",
         "reason_code",
         "reason_words",
+        "actor",
+        "revoker",
+        "acknowledged",
         "until",
         "seconds",
         "resource",
@@ -98,6 +117,19 @@ fn programs_get_the_same_keys_in_every_event() {
     assert_eq!(events[0]["devices"], serde_json::json!(["nvidia:0", "nvidia:1"]));
     assert_eq!(events[5]["holder"], "evil \x1b[31m\nname", "as it is: JSON escapes it");
     assert_eq!(events[6]["reason"], "OVER_USE");
+    assert_eq!(
+        (&events[4]["acknowledged"], &events[4]["reason"]),
+        (&true.into(), &"NODE_DRAIN".into())
+    );
+    assert_eq!((&events[6]["acknowledged"], &events[6]["revoker"]), (&false.into(), &"ops".into()));
+    for event in &events {
+        let actor = &event["actor"];
+        assert_eq!(
+            (&actor["principal"], &actor["process"]),
+            (&user().into(), &std::process::id().into())
+        );
+        assert!(actor["user"].is_string() || actor["user"].is_null());
+    }
     assert_eq!(events[7]["health"], 0);
     assert!(events[0]["at"].as_str().unwrap().ends_with('Z'));
     assert_eq!(events[0]["ticket"], Value::Null);

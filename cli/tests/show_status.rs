@@ -99,7 +99,7 @@ fn programs_are_told_everything() {
     assert_eq!(held["pid"], std::process::id());
     assert!(held["user"].is_string() && held["command"].is_string());
     assert_eq!((&held["revoking"], &held["reason"]), (&true.into(), &"NODE_DRAIN".into()));
-    assert_eq!(held["revoker"], "ops");
+    assert_eq!((&held["revoker"], &held["ended_by"]), (&"ops".into(), &Value::Null));
     assert_eq!(held["devices"], serde_json::json!(["nvidia:0"]));
     let plain = &all["leases"][1];
     assert_eq!((&plain["lease"], &plain["priority"]), (&other.id().to_string().into(), &3.into()));
@@ -120,7 +120,7 @@ fn a_lease_that_is_revoked_shows_its_notice_and_then_nothing() {
     open.manager().revoke_with(lease.id(), Reason::NodeDrain, "ops", HOUR).unwrap();
     let text = pool.text(80, &["status"]);
     assert!(text.contains("! trainer is revoked in"), "{text}");
-    assert!(text.contains("for NODE_DRAIN by ops"), "{text}");
+    assert!(text.contains("for NODE_DRAIN, by ops"), "{text}");
     open.manager().revoke(lease.id()).unwrap();
     let text = pool.text(80, &["status"]);
     assert!(text.contains("free") && !text.contains("trainer"), "{text}");

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <unistd.h>
 
 static tern_event_t next_event(tern_events_t *events)
 {
@@ -12,6 +13,8 @@ static tern_event_t next_event(tern_events_t *events)
     for (size_t i = 0; i < sizeof event.reserved; i++)
         CHECK_EQ(event.reserved[i], 0);
     CHECK(event.process == 0 && event.reserved2 == 0);
+    if (event.actor_process != 0)
+        CHECK(event.actor_process == (uint32_t)getpid() && event.actor_principal == (uint32_t)getuid());
     return event;
 }
 
@@ -56,6 +59,7 @@ static void check_kinds(void)
     event = next_event(events);
     CHECK_EQ(event.number, 1);
     check_event(&event, TERN_EVENT_GRANTED, 0, first, 0, 0, 0, 0);
+    CHECK(event.actor_process == (uint32_t)getpid() && event.flags == 0);
 
     tick(manager, 2);
     tern_ticket_t ticket = enqueue(manager, "gpu0", "bob"), refused = enqueue(manager, "gpu0", "cid");

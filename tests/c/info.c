@@ -54,6 +54,7 @@ static void check_ended(void)
     EXPECT(TERN_OK, tern_lease_info, manager, lease, &info);
     CHECK(info.state == TERN_REVOKED && info.end == 3 && info.reason == TERN_REASON_OVER_USE && info.flags == 0);
     CHECK_TEXT(info.revoker, "ops");
+    CHECK(info.ender_process == 0 && info.ender_principal == 0);
     EXPECT(TERN_OK, tern_lease_takes, manager, lease, &take, 1, NULL);
     CHECK_TEXT(take.resource, "gpu0");
 

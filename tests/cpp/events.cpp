@@ -3,6 +3,7 @@
 #include "descriptor.hpp"
 
 #include <poll.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <string>
@@ -61,7 +62,11 @@ static void come_in_order_with_all_they_tell()
           revoking.until == tern::moment(9));
     lease.release().value();
     const auto ended = events.next().value();
-    CHECK(ended.kind == event_kind::ended && ended.reason == tern::reason::released && ended.duration.count() == 7);
+    CHECK(ended.kind == event_kind::ended && ended.reason == tern::reason::quota && ended.duration.count() == 7);
+    CHECK(ended.acknowledged && !revoking.acknowledged);
+    CHECK(ended.actor.process == static_cast<std::uint32_t>(getpid()));
+    CHECK(ended.actor.principal == static_cast<std::uint32_t>(getuid()));
+    CHECK(manager.lease(lease.id()).value().acknowledged);
 
     manager.set_health("gpu0", tern::health::draining).value();
     const auto health = events.next().value();

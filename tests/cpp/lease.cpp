@@ -146,6 +146,7 @@ static void tells_everything_about_itself()
     const auto info = lease.info().value();
     CHECK(info.id == lease.id() && info.parent == parent.id());
     CHECK(info.holder == "step" && info.revoker.empty());
+    CHECK(info.ended_by.process == 0 && !info.acknowledged);
     CHECK(info.state == lease_state::held && info.reason == tern::reason::none);
     CHECK(info.preemptible && !info.spare && !info.shared && !info.revoking);
     CHECK(info.priority == -3 && info.take_count == 1);

@@ -82,6 +82,12 @@ def test_revoked_at_once_and_with_notice(manager: LeaseManager) -> None:
     info = lease.info()
     assert (info.state, info.revoking, info.reason, info.revoker) == (LeaseState.HELD, True, Reason.QUOTA, "ops")
     assert not lease.revoke(notice=9).changed
+    early = manager.acquire("gpu2", "trainer")
+    early.revoke(Reason.QUOTA, notice=5)
+    early.release()
+    info = early.info()
+    assert (info.state, info.reason, info.acknowledged) == (LeaseState.REVOKED, Reason.QUOTA, True)
+    assert info.ended_by is None
     assert lease.revoke().at == 0
     assert lease.state is LeaseState.REVOKED
     with manager.acquire("gpu1", "trainer") as kept, pytest.raises(InvalidArgument):

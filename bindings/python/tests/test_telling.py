@@ -1,5 +1,6 @@
 """Events, watches, deadlocks and counters: what a table tells."""
 
+import os
 import select
 import threading
 from typing import List
@@ -7,6 +8,7 @@ from typing import List
 import pytest
 
 from ternlease import (
+    Actor,
     Closed,
     EventKind,
     Health,
@@ -28,6 +30,7 @@ def test_the_history_is_read_as_it_is_made(manager: LeaseManager) -> None:
         event = new.next(0)
         assert event is not None
         assert (event.kind, event.lease, event.at, event.ticket) == (EventKind.GRANTED, lease.id, 0, None)
+        assert event.actor == Actor(os.getuid(), os.getpid())
         lease.release()
         manager.declare("gpu1", 1)
         manager.set_health("gpu1", Health.FAILED)

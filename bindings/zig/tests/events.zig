@@ -25,6 +25,8 @@ test "what happened, in order" {
     try expectEqual(ternlease.EventKind.ended, ended.kind);
     try expectEqual(ternlease.Reason.released, ended.reason);
     try expectEqual(1, ended.duration);
+    try expectEqual(std.c.getuid(), ended.actor_principal);
+    try std.testing.expect(ended.actor_process != 0 and !ended.flags.acknowledged);
     try expectEqual(granted.number + 1, ended.number);
     const health = (try events.next()).?;
     try expectEqual(ternlease.Health.failed, health.health);

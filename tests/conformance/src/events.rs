@@ -64,7 +64,7 @@ fn words_of(what: What, labels: &Labels) -> String {
         What::Revoking { lease: id, reason, until } => {
             format!("revoking {} {} {}", lease(id), reason.name(), time(until))
         }
-        What::Ended { lease: id, reason, held } => {
+        What::Ended { lease: id, reason, held, .. } => {
             format!("ended {} {} {held}", lease(id), reason.name())
         }
         What::Queued { ticket: id } => format!("queued {}", ticket(id)),
