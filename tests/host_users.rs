@@ -15,7 +15,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use host::{LIMITS, Place, Process, until};
-use ternlease::{Actor, LeaseId, LeaseManager, LeaseState, Options, Reason, What};
+use ternlease::inventory::Declared;
+use ternlease::{
+    Actor, GpuPool, LeaseId, LeaseManager, LeaseState, Options, PoolOptions, Reason, What,
+};
 
 const ANN: u32 = 61_001;
 const BOB: u32 = 61_002;
@@ -124,12 +127,12 @@ fn is_fresh() -> bool {
     possible
 }
 
-/// As docs/homes.md tells the administrator to.
+/// The same directory as `ternlease setup --group` makes: only owners delete their files there.
 fn make_shared_directory() {
     let shared = Path::new("/run/ternlease");
     fs::create_dir(shared).unwrap();
     chown(shared, Some(0), Some(TEAM)).unwrap();
-    fs::set_permissions(shared, Permissions::from_mode(0o2770)).unwrap();
+    fs::set_permissions(shared, Permissions::from_mode(0o3770)).unwrap();
 }
 
 const FORBIDDEN: &str = "Permission denied";
@@ -172,6 +175,7 @@ fn a_group_shares_what_is_in_the_directory_that_was_made_for_it() {
     assert_eq!((file.uid(), file.gid(), file.mode() & 0o7777), (ANN, TEAM, 0o660));
     assert!(opened(EVE, "host:").contains(FORBIDDEN));
     assert!(opened(EVE, "host:other").contains(FORBIDDEN), "nor can she make one");
+    squatted(BOB, Path::new("/run/ternlease/default"), "remove");
 
     // First come, first served, whoever they are; what a dead process had goes on to the next.
     let mut bob = worker(BOB, "host:");
@@ -199,6 +203,35 @@ fn a_group_shares_what_is_in_the_directory_that_was_made_for_it() {
     host::send(child, libc::SIGKILL);
     host::lease_in(&ann.ask("wait gpu1"));
     looks.verify().unwrap();
+}
+
+#[test]
+fn empty_url_opens_the_shared_pool_of_the_machine() {
+    if !is_fresh() {
+        return;
+    }
+    make_shared_directory();
+    let manager = try_open("").unwrap();
+    assert_eq!(manager.host().unwrap().path, Path::new("/run/ternlease/default"));
+    manager.acquire("gpu0", "me", HOUR).unwrap();
+    assert_eq!(opened(BOB, "host:"), "Err(Busy)");
+    let pool = GpuPool::open_with("", PoolOptions::of(Declared::fake(1))).unwrap();
+    assert_eq!(pool.manager().host().unwrap().path, Path::new("/run/ternlease/default"));
+}
+
+#[test]
+fn user_outside_the_group_gets_an_error_that_names_the_group() {
+    if !is_fresh() {
+        return;
+    }
+    make_shared_directory();
+    let answer = opened(EVE, "host:");
+    for part in ["group 61000", "/run/ternlease", "log in again", FORBIDDEN] {
+        assert!(answer.contains(part), "{part}: {answer}");
+    }
+    // A group that has a name is named by it.
+    chown("/run/ternlease", Some(0), Some(1)).unwrap();
+    assert!(opened(EVE, "host:").contains("group daemon"));
 }
 
 /// No wall between those who share a table: who can write to it sees everything, and can end everything.

@@ -147,7 +147,7 @@ impl LeaseManager {
     }
 
     /// Opens the table that a URL names, with a real clock: `process:` is a table of its own in this process; `host:`, `host:NAME` and
-    /// `host:/PATH` are tables that all processes of this machine share, made if there is none yet.
+    /// `host:/PATH` are tables that all processes of this machine share, made if there is none yet. An empty URL is `host:`.
     ///
     /// Each call with `process:` makes another table: clone the manager to share one. Each call with the same `host:` URL opens the same
     /// table, in whatever process.

@@ -216,7 +216,10 @@ const NO_CLUSTER: &str = "this build of ternlease has no cluster home; build it 
 
 pub(super) fn home_of(url: &str) -> Result<Where<'_>, OpenError> {
     let fail = |problem| Err(OpenError::new(url, Refused::words(problem)));
-    match url.split_once(':') {
+    // Without a URL, all programs of a machine share one table: a private one grants the same GPU
+    // to two programs.
+    let named = if url.is_empty() { "host:" } else { url };
+    match named.split_once(':') {
         Some(("process", "")) => Ok(Where::Process),
         Some(("process", _)) => fail("`process:` takes nothing after the colon"),
         #[cfg(target_os = "linux")]
@@ -247,6 +250,8 @@ mod tests {
             let error = home_of(url).unwrap_err().to_string();
             assert!(error.contains(word) && error.contains(url), "{error}");
         }
+        #[cfg(target_os = "linux")]
+        assert_eq!(home_of(""), Ok(Where::Host("")));
     }
 
     #[cfg(not(feature = "cluster"))]

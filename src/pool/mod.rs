@@ -92,8 +92,9 @@ impl GpuPool {
         })
     }
 
-    /// The devices of this machine, as far as this process may see them, in the home that the URL names: `process:` is a pool of its own in this
-    /// process, `host:` one that all processes of the machine share, `etcd://` one of many machines, with the devices of all of them.
+    /// The devices of this machine, as far as this process may see them, in the home that the URL names. `host:`, or an empty URL, is the pool
+    /// that all processes of the machine share. `etcd://` is a pool of many machines, with the devices of all of them. `process:` is a private
+    /// pool of this process: it does not know which devices other programs use.
     ///
     /// `TERNLEASE_DEVICES` in the environment names other devices: `fake:8`, `file:/etc/gpus`, `none`; see
     /// [`PoolOptions::from_spec`].

@@ -1,13 +1,15 @@
 //! Where the file of a pool is.
 
+use std::ffi::CString;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use crate::home::refused::Refused;
+use crate::home::refused::{Cause, Refused};
 
-/// Where several users share pools, once somebody has made it for them (`docs/homes.md`).
+/// Where several users share pools. `ternlease setup --group` makes it (`docs/homes.md`).
 const SHARED: &str = "/run/ternlease";
 
 /// A file, and who may use it.
@@ -39,6 +41,7 @@ impl Place {
 
     fn named(name: &str, shared: &Path, memory: &Path) -> Result<Place, Refused> {
         if shared.is_dir() {
+            check_group(shared)?;
             return Ok(Place { path: shared.join(name), mode: GROUP });
         }
         // SAFETY: cannot fail, takes and changes nothing.
@@ -61,6 +64,38 @@ impl Place {
         }
         Ok(Place { path: own.join(name), mode: OWN })
     }
+}
+
+/// A user who cannot create files in the shared directory cannot use any pool there. The error names
+/// the group that may, because "Permission denied" alone does not say what to do.
+fn check_group(shared: &Path) -> Result<(), Refused> {
+    let Ok(path) = CString::new(shared.as_os_str().as_bytes()) else { return Ok(()) };
+    // SAFETY: `path` is a string that ends with a zero and outlives the call.
+    let allowed = unsafe {
+        libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::W_OK | libc::X_OK, libc::AT_EACCESS)
+    } == 0;
+    let denied = io::Error::last_os_error();
+    if allowed || denied.raw_os_error() != Some(libc::EACCES) {
+        // Any other failure gets its own error when the file is opened.
+        return Ok(());
+    }
+    let group = fs::metadata(shared).map_or(0, |found| found.gid());
+    let group = group_name(group).unwrap_or_else(|| group.to_string());
+    let problem = format!(
+        "{} is for members of the group {group} only; an administrator can add this user to the \
+         group, and then the user must log in again",
+        shared.display()
+    );
+    Err(Refused { problem: problem.into(), cause: Cause::System(libc::EACCES) })
+}
+
+fn group_name(id: u32) -> Option<String> {
+    let groups = fs::read("/etc/group").ok()?;
+    String::from_utf8_lossy(&groups).lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(id)).then(|| name.to_owned())
+    })
 }
 
 fn is_name(name: &str) -> bool {
