@@ -284,8 +284,9 @@ int32_t tern_reason_class(int32_t reason);
  *
  * Every function that can fail takes a tern_error_t of the caller's as its last argument, or
  * NULL. It is filled in whenever the status is not TERN_OK, and left alone otherwise. There is
- * no "last error" that another call or another thread could overwrite, and nothing to free. One
- * that was not made by tern_error_init() has no size, and every call with it is
+ * no "last error" that another call or another thread could overwrite, and nothing to free.
+ * Make it with tern_error_init(), or zero it: a struct_size of 0 stands for the size that
+ * tern_error_t had in the first version of the library. Any other size that is not one is
  * TERN_ERR_BAD_STRUCT.
  *
  *     tern_error_t err = tern_error_init();
@@ -293,9 +294,9 @@ int32_t tern_reason_class(int32_t reason);
  *         fprintf(stderr, "%s: %s\n", tern_status_name(err.status), err.message);
  * =========================================================================== */
 
-// The details of a status. Make it with tern_error_init().
+// The details of a status. Make it with tern_error_init(); a zeroed one is fine, too.
 typedef struct tern_error_t {
-    // sizeof(tern_error_t)
+    // sizeof(tern_error_t), or 0
     size_t struct_size;
     // What the function returned, or would have.
     int32_t status;
@@ -392,8 +393,8 @@ static inline tern_options_t tern_options_init(void)
     return made;
 }
 
-// Opens the table that a URL names. `options` may be NULL; a table that others have made keeps
-// its limits. Close it with tern_manager_close().
+// Opens the table that a URL names; without one (`url_len` is 0), "host:". `options` may be
+// NULL; a table that others have made keeps its limits. Close it with tern_manager_close().
 tern_status_t tern_manager_open(const char *url,
                                 size_t url_len,
                                 const tern_options_t *options,
@@ -1375,7 +1376,7 @@ tern_status_t tern_manager_processes(const tern_manager_t *manager,
  * case: there every claim is TERN_EMPTY at once, and tern_pool_absence() says why.
  *
  *     tern_pool_t *pool = NULL;
- *     if (tern_pool_open(TERN_STR("process:"), NULL, &pool, &err) != TERN_OK)
+ *     if (tern_pool_open(TERN_STR("host:"), NULL, &pool, &err) != TERN_OK)
  *         die(err.message);
  *     tern_status_t status = tern_pool_try_claim(pool, &lease, &err);
  *     if (status == TERN_EMPTY)
@@ -1433,10 +1434,12 @@ static inline tern_pool_options_t tern_pool_options_init(void)
     return made;
 }
 
-// Opens a pool with a table in the home that a URL names: "process:" is a pool of its own in
-// this process. `options` may be NULL. Close it with tern_pool_close(). Reads the environment:
-// TERNLEASE_DEVICES, and for devices of this machine the variables that hide some, such as
-// CUDA_VISIBLE_DEVICES. May take a while, as it asks drivers; one that hangs is given up.
+// Opens a pool with a table in the home that a URL names: "host:", or no URL (`url_len` is 0),
+// is the pool that all processes of this machine share; "process:" is a private one, which does
+// not know what other programs use. `options` may be NULL. Close it with tern_pool_close().
+// Reads the environment: TERNLEASE_DEVICES, and for devices of this machine the variables that
+// hide some, such as CUDA_VISIBLE_DEVICES. May take a while, as it asks drivers; one that hangs
+// is given up.
 tern_status_t tern_pool_open(const char *url,
                              size_t url_len,
                              const tern_pool_options_t *options,

@@ -2,8 +2,9 @@
 //!
 //! Every function that can fail takes a tern_error_t of the caller's as its last argument, or NULL.
 //! It is filled in whenever the status is not TERN_OK, and left alone otherwise. There is no "last
-//! error" that another call or another thread could overwrite, and nothing to free. One that was not
-//! made by tern_error_init() has no size, and every call with it is TERN_ERR_BAD_STRUCT.
+//! error" that another call or another thread could overwrite, and nothing to free. Make it with
+//! tern_error_init(), or zero it: a struct_size of 0 stands for the size that tern_error_t had in the
+//! first version of the library. Any other size that is not one is TERN_ERR_BAD_STRUCT.
 //!
 //!     tern_error_t err = tern_error_init();
 //!     if (tern_lease_renew(manager, lease, NULL, &err) != TERN_OK)
@@ -21,11 +22,11 @@ use crate::cost::ReadError;
 use crate::manager::OpenError;
 use crate::table::{Error, Reason};
 
-/// The details of a status. Make it with tern_error_init().
+/// The details of a status. Make it with tern_error_init(); a zeroed one is fine, too.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct tern_error_t {
-    /// sizeof(tern_error_t)
+    /// sizeof(tern_error_t), or 0
     pub struct_size: usize,
     /// What the function returned, or would have.
     pub status: i32,
@@ -147,6 +148,22 @@ impl fmt::Display for Failure {
 
 const TEXT: usize = offset_of!(tern_error_t, message);
 
+/// The size of the struct in the first version of the library: what a program that left the size
+/// zero has room for, whatever header it was compiled with. It stays when the struct grows.
+const FIRST: usize = 280;
+
+/// The size of the caller's struct.
+///
+/// # Safety
+/// `err` can be read for a `usize`.
+unsafe fn size_of_callers(err: *const tern_error_t) -> usize {
+    // SAFETY: as required.
+    match unsafe { sized::size_at(err.cast()) } {
+        0 => FIRST,
+        size => size,
+    }
+}
+
 /// Can the details be written there, if there are any?
 ///
 /// # Safety
@@ -154,7 +171,7 @@ const TEXT: usize = offset_of!(tern_error_t, message);
 #[inline(always)]
 pub(super) unsafe fn is_usable(err: *const tern_error_t) -> bool {
     // SAFETY: not NULL, so by the caller's contract at least the size can be read.
-    err.is_null() || unsafe { (TEXT + 1..=sized::LONGEST).contains(&sized::size_at(err.cast())) }
+    err.is_null() || unsafe { (TEXT + 1..=sized::LONGEST).contains(&size_of_callers(err)) }
 }
 
 /// Writes the details, as far as the caller's struct goes.
@@ -175,7 +192,7 @@ pub(super) unsafe fn tell(err: *mut tern_error_t, failure: &Failure) {
         message: [0; 256],
     };
     // SAFETY: `err` is usable, so its size can be read.
-    let size = unsafe { sized::size_at(err.cast()) };
+    let size = unsafe { size_of_callers(err) };
     let room = (size - TEXT).min(told.message.len());
     let mut message = Message { buffer: &mut told.message[..room], len: 0 };
     // It stops when it is full.

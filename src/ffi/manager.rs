@@ -117,7 +117,7 @@ pub(super) fn hand_out(manager: LeaseManager) -> *mut tern_manager_t {
     Handle::open(manager)
 }
 
-/// Opens the table that a URL names. `options` may be NULL; a table that others have made keeps its limits. Close it with tern_manager_close().
+/// Opens the table that a URL names; without one (`url_len` is 0), "host:". `options` may be NULL; a table that others have made keeps its limits. Close it with tern_manager_close().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_manager_open(
     url: *const c_char,

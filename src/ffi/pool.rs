@@ -5,7 +5,7 @@
 //! there every claim is TERN_EMPTY at once, and tern_pool_absence() says why.
 //!
 //!     tern_pool_t *pool = NULL;
-//!     if (tern_pool_open(TERN_STR("process:"), NULL, &pool, &err) != TERN_OK)
+//!     if (tern_pool_open(TERN_STR("host:"), NULL, &pool, &err) != TERN_OK)
 //!         die(err.message);
 //!     tern_status_t status = tern_pool_try_claim(pool, &lease, &err);
 //!     if (status == TERN_EMPTY)
@@ -155,7 +155,8 @@ fn hand_out_pool(pool: GpuPool) -> *mut tern_pool_t {
     Handle::open(pool)
 }
 
-/// Opens a pool with a table in the home that a URL names: "process:" is a pool of its own in this process. `options` may be NULL. Close
+/// Opens a pool with a table in the home that a URL names: "host:", or no URL (`url_len` is 0), is the pool that all processes of this
+/// machine share; "process:" is a private one, which does not know what other programs use. `options` may be NULL. Close
 /// it with tern_pool_close(). Reads the environment: TERNLEASE_DEVICES, and for devices of this machine the variables that hide
 /// some, such as CUDA_VISIBLE_DEVICES. May take a while, as it asks drivers; one that hangs is given up.
 #[unsafe(no_mangle)]

@@ -88,9 +88,34 @@ static void check_errno(void)
     tern_manager_close(manager);
 }
 
+/* A zeroed error, as `tern_error_t err = { 0 };` makes it, has the size of the first version of the struct. */
+static void check_zeroed(void)
+{
+    tern_manager_t *manager = open_ticks(0);
+    struct {
+        tern_error_t error;
+        unsigned char after[64];
+    } zeroed;
+    memset(&zeroed, 0, sizeof zeroed);
+    CHECK_EQ(tern_lease_release(manager, 1, &zeroed.error), TERN_ERR_UNKNOWN_LEASE);
+    CHECK_EQ(zeroed.error.status, TERN_ERR_UNKNOWN_LEASE);
+    CHECK(strlen(zeroed.error.message) > 0);
+    CHECK_EQ(zeroed.error.struct_size, sizeof(tern_error_t));
+    for (size_t i = 0; i < sizeof zeroed.after; i++)
+        CHECK_EQ(zeroed.after[i], 0);
+
+    /* A call that succeeds leaves it alone. */
+    tern_error_t err = { 0 };
+    tern_lease_t lease = 0;
+    CHECK_EQ(tern_lease_acquire(manager, TERN_STR("gpu0"), TERN_STR("ann"), 5, &lease, &err), TERN_OK);
+    CHECK(err.struct_size == 0 && err.message[0] == 0);
+    tern_manager_close(manager);
+}
+
 int main(void)
 {
     check_details();
+    check_zeroed();
     check_long_message();
     check_threads();
     check_errno();

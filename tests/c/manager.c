@@ -22,12 +22,26 @@ static void check_open(void)
     EXPECT(TERN_OK, tern_manager_open, "process:and more", 8, NULL, &manager);
     tern_manager_close(manager);
 
-    const char *urls[] = { "", ":", "process", "process:x", "Process:", "host:a/b", "host:.", "file:///", "x" };
+    const char *urls[] = { ":", "process", "process:x", "Process:", "host:a/b", "host:.", "file:///", "x" };
     for (size_t i = 0; i < sizeof urls / sizeof urls[0]; i++) {
         manager = NULL;
         EXPECT(TERN_ERR_BAD_URL, tern_manager_open, TERN_STR(urls[i]), NULL, &manager);
         CHECK(manager == NULL);
     }
+}
+
+/* Without a URL, it is the table that all processes of this machine share. */
+static void check_without_url(void)
+{
+    tern_manager_t *unnamed = NULL, *named = NULL;
+    EXPECT(TERN_OK, tern_manager_open, NULL, 0, NULL, &unnamed);
+    EXPECT(TERN_OK, tern_manager_open, TERN_STR("host:"), NULL, &named);
+    tern_host_info_t one = tern_host_info_init(), other = tern_host_info_init();
+    EXPECT(TERN_OK, tern_manager_host, unnamed, &one);
+    EXPECT(TERN_OK, tern_manager_host, named, &other);
+    CHECK(one.path[0] == '/' && strcmp(one.path, other.path) == 0);
+    tern_manager_close(unnamed);
+    tern_manager_close(named);
 }
 
 static void check_ticks(void)
@@ -88,6 +102,7 @@ static void check_break_deadlocks(void)
 int main(void)
 {
     check_open();
+    check_without_url();
     check_ticks();
     check_open_house();
     check_break_deadlocks();

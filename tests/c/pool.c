@@ -45,8 +45,18 @@ static void check_open(void)
     }
     tern_pool_options_t options = devices_of("fake:2");
     EXPECT(TERN_ERR_BAD_URL, tern_pool_open, TERN_STR("disk:"), &options, &pool);
-    EXPECT(TERN_ERR_BAD_URL, tern_pool_open, TERN_STR(""), &options, &pool);
     CHECK(pool == NULL);
+
+    /* Without a URL, it is the pool that all processes of this machine share. */
+    tern_manager_t *table = NULL;
+    tern_host_info_t info = tern_host_info_init();
+    tern_pool_options_t none = devices_of("none");
+    EXPECT(TERN_OK, tern_pool_open, NULL, 0, &none, &pool);
+    EXPECT(TERN_OK, tern_pool_manager, pool, &table);
+    EXPECT(TERN_OK, tern_manager_host, table, &info);
+    tern_manager_close(table);
+    tern_pool_close(pool);
+    pool = NULL;
 
     /* Each is a table of its own. */
     tern_pool_t *one = open_pool("fake:1"), *two = open_pool("fake:1");
