@@ -5,6 +5,8 @@ use std::process::ExitCode;
 
 use ternlease::{Error, OpenError, PoolError};
 
+use crate::text::line::{clean, clean_lines};
+
 /// What `--help` says about it.
 pub const HELP: &str = "\
 Exit codes:
@@ -53,9 +55,14 @@ impl Failure {
         Self::with(1, words)
     }
 
-    /// A failure with a code of its own.
+    /// A failure with a code of its own. Messages quote names and input: what is dangerous in them is escaped.
     pub fn with(code: u8, words: impl Into<String>) -> Self {
-        Failure { code, words: words.into() }
+        Failure { code, words: clean(&words.into()) }
+    }
+
+    /// As [`Self::with`], of several lines. What others have named must have been escaped before.
+    pub fn of_lines(code: u8, words: impl Into<String>) -> Self {
+        Failure { code, words: clean_lines(&words.into()) }
     }
 
     /// As the shell sees it.

@@ -8,11 +8,10 @@ mod people;
 mod place;
 mod svg;
 mod text;
+mod usage;
 mod view;
 
 use std::process::ExitCode;
-
-use clap::Parser;
 
 use args::{Cli, Command};
 use exit::Failure;
@@ -20,7 +19,7 @@ use exit::Failure;
 fn main() -> ExitCode {
     // Who reads our output may stop reading; that is no error of ours.
     text::end_quietly_on_broken_pipes();
-    let cli = Cli::parse();
+    let cli = usage::parse();
     match dispatch(cli) {
         Ok(code) => code,
         Err(failure) => {

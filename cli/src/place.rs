@@ -4,6 +4,7 @@ use clap::Args;
 use ternlease::{Error, GpuPool, LeaseManager, PoolError, PoolOptions};
 
 use crate::exit::{Failure, NO_DEVICES};
+use crate::text::line::clean;
 
 /// Which pool: the same for all commands.
 #[derive(Debug, Clone, Args)]
@@ -73,7 +74,7 @@ impl Place {
     pub fn open_with_devices(&self) -> Result<GpuPool, Failure> {
         let pool = self.open()?;
         match pool.capacity() {
-            0 => Err(Failure::with(NO_DEVICES, why_none(&pool))),
+            0 => Err(Failure::of_lines(NO_DEVICES, why_none(&pool))),
             _ => Ok(pool),
         }
     }
@@ -99,7 +100,7 @@ impl Place {
 pub fn why_none(pool: &GpuPool) -> String {
     let mut words = "there are no GPUs here".to_owned();
     for absence in &pool.found().absences {
-        words.push_str(&format!("\n  {absence}"));
+        words.push_str(&format!("\n  {}", clean(&absence.to_string())));
     }
     words.push_str("\ntry `--fake 4` to see how it works without, or `ternlease doctor` for more");
     words

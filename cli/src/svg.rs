@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::exit::Failure;
+use crate::text::line::clean_lines;
 use crate::text::put;
 
 /// A picture in the making. Coordinates are pixels.
@@ -175,20 +176,16 @@ pub fn fitted(text: &str, size: f64, width: f64) -> String {
     if short.chars().count() < 2 { String::new() } else { short + "…" }
 }
 
-/// Text as XML has it. What XML cannot say at all, and what would turn the direction of the rest, becomes `?`.
+/// Text as XML has it. XML has no form for control characters: they are escaped as in other text. A tip may have several lines.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in clean_lines(text).chars() {
         match c {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            // A tip may have several lines.
-            '\n' => escaped.push('\n'),
-            '\u{fffe}' | '\u{ffff}' => escaped.push('?'),
-            c if crate::text::line::is_dangerous(c) => escaped.push('?'),
             c => escaped.push(c),
         }
     }
@@ -212,7 +209,7 @@ mod tests {
         svg.rect([0.0, f64::NAN, -1.0, 1.04], "", Some("<b>&\"'\x1b"));
         let text = svg.finish();
         assert!(text.contains("<title>a &lt; b</title>"), "{text}");
-        assert!(text.contains("<title>&lt;b&gt;&amp;&quot;&#39;?</title>"), "{text}");
+        assert!(text.contains("<title>&lt;b&gt;&amp;&quot;&#39;\\u{1b}</title>"), "{text}");
         assert!(text.contains("<rect x=\"0\" y=\"0\" width=\"0\" height=\"1\" >"), "{text}");
     }
 

@@ -48,8 +48,8 @@ fn each_event_is_one_line_in_words() {
         "refused   (forgotten) after ",
         "revoking  trainer in 1h: the machine is being emptied  (lease ",
         "revoked   trainer after ",
-        "granted   evil ?[31m?name: nvidia:0  (lease ",
-        "revoked   evil ?[31m?name after ",
+        r"granted   evil \u{1b}[31m\u{a}name: nvidia:0  (lease ",
+        r"revoked   evil \u{1b}[31m\u{a}name after ",
         "health    nvidia:1 is draining",
     ];
     let lines: Vec<&str> = text.lines().collect();

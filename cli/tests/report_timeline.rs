@@ -60,7 +60,10 @@ fn the_picture_is_well_formed_whatever_holders_are_called() {
     assert_eq!(elements[0], "svg");
     // Six bars, of which those that are held have no end.
     assert_eq!(elements.iter().filter(|name| *name == "polygon").count(), 2);
-    assert!(svg.contains("&lt;b&gt;&amp;&quot;&#39;?[31m??x on nvidia:0"), "{svg}");
+    assert!(
+        svg.contains(r"&lt;b&gt;&amp;&quot;&#39;\u{1b}[31m\u{a}\u{202e}x on nvidia:0"),
+        "{svg}"
+    );
     for word in ["held", "given back", "ran out", "revoked", "now", "nvidia:3", "an operator asked"]
     {
         assert!(svg.contains(word), "{word}: {svg}");

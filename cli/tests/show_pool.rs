@@ -44,7 +44,7 @@ fn the_line_is_shown_in_order() {
         assert!(rows[0].starts_with("PLACE"), "{text}");
         assert!(rows[1].contains("urgent") && rows[1].contains('9'), "{text}");
         assert!(rows[2].contains("first") && rows[2].contains("2 devices"), "{text}");
-        assert!(rows[3].contains("evil?[2J") && rows[3].contains("1 of 2 devices"), "{text}");
+        assert!(rows[3].contains(r"evil\u{1b}[2J") && rows[3].contains("1 of 2 devices"), "{text}");
         assert_eq!(text.contains(&first.0.to_string()), width == 160);
     }
     let all = pool.json(&["queue"]);
@@ -75,7 +75,7 @@ fn revoking_says_what_happened() {
     let id = lease.id().to_string();
     let told = pool.text(80, &["revoke", &id, "--notice", "1h", "--reason", "node_drain"]);
     assert_plain(&told);
-    assert!(told.contains("of evil?[2J") && told.contains("(NODE_DRAIN)"), "{told}");
+    assert!(told.contains(r"of evil\u{1b}[2J") && told.contains("(NODE_DRAIN)"), "{told}");
     assert!(told.contains("its holder has been told"), "{told}");
     let info = open.manager().lease(lease.id()).unwrap();
     assert!(info.revoking && info.revoker.is_some_and(|by| !by.is_empty()));
@@ -133,7 +133,7 @@ fn deadlocks_are_explained_and_broken() {
     let text = pool.text(80, &["deadlocks"]);
     assert_plain(&text);
     assert_fits(&text, 80);
-    assert!(text.contains("2 holders are stuck: a, evil?"), "{text}");
+    assert!(text.contains("2 holders are stuck: a, evil\\u{1b}"), "{text}");
     assert!(text.contains("2 holders are stuck: c, d"), "{text}");
     assert!(text.contains(&format!("lease {} of d on nvidia:3", second[1].id())), "{text}");
     assert_eq!(text.matches("to break it at the least cost, revoke lease").count(), 2);

@@ -12,6 +12,7 @@ use super::{claim, devices};
 use crate::exit::Failure;
 use crate::place::Place;
 use crate::text::put_line;
+use crate::view::json;
 
 const AFTER_HELP: &str = "\
 Without --device the driver is asked which devices the process, or any that it
@@ -49,15 +50,12 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
     let (lease, keeper) = claim::take_for(place, &pool, &names, &owner, args.notice_signal)?;
     let taken: Vec<String> = lease.devices().map(words::device_name).collect();
     let text = match args.json {
-        true => format!(
-            "{:#}",
-            json!({
-                "lease": lease.id().to_string(),
-                "devices": lease.devices().map(devices::value).collect::<Vec<Value>>(),
-                "for": args.pid,
-                "keeper": keeper,
-            })
-        ),
+        true => json::text(&json!({
+            "lease": lease.id().to_string(),
+            "devices": lease.devices().map(devices::value).collect::<Vec<Value>>(),
+            "for": args.pid,
+            "keeper": keeper,
+        })),
         false => {
             format!("lease {}: {} until process {} ends", lease.id(), taken.join(", "), args.pid)
         }

@@ -16,6 +16,7 @@ use crate::exit::Failure;
 use crate::place::Place;
 use crate::text::put;
 use crate::text::units::parse_duration;
+use crate::view::json;
 
 const AFTER_HELP: &str = "\
 The lease is held by a small process in the background until the shell that
@@ -110,18 +111,16 @@ fn tell(
         let set: Map<String, Value> =
             env.set.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
         let devices: Vec<Value> = lease.devices().map(devices::value).collect();
-        format!(
-            "{:#}\n",
-            json!({
-                "lease": lease.id().to_string(),
-                "holder": holder,
-                "devices": devices,
-                "env": set,
-                "unset": env.remove,
-                "for": owner.pid(),
-                "keeper": keeper,
-            })
-        )
+        let told = json!({
+            "lease": lease.id().to_string(),
+            "holder": holder,
+            "devices": devices,
+            "env": set,
+            "unset": env.remove,
+            "for": owner.pid(),
+            "keeper": keeper,
+        });
+        json::text(&told) + "\n"
     } else if args.env {
         shell_lines(&env, lease)
     } else {

@@ -8,7 +8,7 @@ use clap_complete::Shell;
 use crate::args::Cli;
 use crate::exit::Failure;
 use crate::place::Place;
-use crate::text::put;
+use crate::text::put_verbatim;
 
 /// For which shell.
 #[derive(Debug, clap::Args)]
@@ -32,6 +32,6 @@ pub fn run(_place: &Place, args: &Args) -> Result<ExitCode, Failure> {
     // Not to standard output directly: the generator panics where it cannot write.
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "ternlease", &mut script);
-    put(String::from_utf8_lossy(&script))?;
+    put_verbatim(&String::from_utf8_lossy(&script))?;
     Ok(ExitCode::SUCCESS)
 }

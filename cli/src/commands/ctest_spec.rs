@@ -9,6 +9,7 @@ use ternlease::{DeviceStatus, Health};
 use crate::exit::Failure;
 use crate::place::Place;
 use crate::text::put_line;
+use crate::view::json;
 
 /// What to print.
 #[derive(Debug, clap::Args)]
@@ -33,7 +34,7 @@ pub fn run(place: &Place, _args: &Args) -> Result<ExitCode, Failure> {
         .map(|(id, status)| json!({ "id": id, "slots": status.slots.0.max(1) }))
         .collect();
     let spec = json!({ "version": { "major": 1, "minor": 0 }, "local": [ { "gpus": gpus } ] });
-    put_line(format_args!("{spec:#}"))?;
+    put_line(json::text(&spec))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -10,7 +10,7 @@ use clap_mangen::Man;
 use crate::args::Cli;
 use crate::exit::Failure;
 use crate::place::Place;
-use crate::text::put;
+use crate::text::put_verbatim;
 
 /// What to print.
 #[derive(Debug, clap::Args)]
@@ -33,7 +33,7 @@ pub fn run(_place: &Place, args: &Args) -> Result<ExitCode, Failure> {
         None => {
             let mut page = Vec::new();
             Man::new(Cli::command()).render(&mut page)?;
-            put(String::from_utf8_lossy(&page))?;
+            put_verbatim(&String::from_utf8_lossy(&page))?;
         }
     }
     Ok(ExitCode::SUCCESS)

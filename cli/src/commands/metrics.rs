@@ -7,6 +7,7 @@ use ternlease::{GpuPool, ProcessLife};
 
 use crate::exit::Failure;
 use crate::place::Place;
+use crate::text::line::clean;
 use crate::text::put;
 use crate::view::{Device, View};
 
@@ -119,8 +120,10 @@ fn family(
 /// `{device="nvidia:0",key="0000:07:00.0"}`.
 fn label(pairs: &[(&str, &str)]) -> String {
     let escape = |value: &str| {
-        let value = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
-        value.replace(char::is_control, "?")
+        // The format has an escape of its own for a line feed only; backslashes are doubled.
+        let value: Vec<String> = value.split('\n').map(clean).collect();
+        let value = value.iter().map(|part| part.replace('\\', "\\\\").replace('"', "\\\""));
+        value.collect::<Vec<_>>().join("\\n")
     };
     let pairs: Vec<String> =
         pairs.iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value))).collect();
@@ -141,6 +144,6 @@ mod tests {
 
     #[test]
     fn labels_cannot_break_out() {
-        assert_eq!(label(&[("a", "x\"y\\z\nw\x1b")]), "{a=\"x\\\"y\\\\z\\nw?\"}");
+        assert_eq!(label(&[("a", "x\"y\\z\nw\x1b")]), "{a=\"x\\\"y\\\\z\\nw\\\\u{1b}\"}");
     }
 }

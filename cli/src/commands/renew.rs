@@ -11,6 +11,7 @@ use crate::exit::Failure;
 use crate::place::Place;
 use crate::text::put_line;
 use crate::text::units::{duration, parse_duration};
+use crate::view::json;
 
 /// What to renew.
 #[derive(Debug, clap::Args)]
@@ -38,10 +39,10 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
     let left =
         (end < FOREVER).then(|| Duration::from_micros(end.saturating_sub(manager.tick_count())));
     let text = match (args.json, left) {
-        (true, left) => format!(
-            "{:#}",
-            json!({ "lease": args.lease.to_string(), "left_seconds": left.map(|left| left.as_secs_f64()) })
-        ),
+        (true, left) => json::text(&json!({
+            "lease": id.to_string(),
+            "left_seconds": left.map(|left| left.as_secs_f64()),
+        })),
         (false, Some(left)) => format!("lease {id}: {} from now", duration(left)),
         (false, None) => format!("lease {id}: without end"),
     };

@@ -26,6 +26,30 @@ pub fn wanted() -> bool {
     !refused && !dumb && std::io::stdout().is_terminal()
 }
 
+/// The text with `change` applied to everything but the sequences that [`paint`] writes, where colours are wanted.
+pub fn outside_of_colours(text: &str, change: impl Fn(&str) -> String) -> String {
+    if !wanted() {
+        return change(text);
+    }
+    let mut changed = String::with_capacity(text.len());
+    let mut rest = text;
+    let next = |rest: &str| {
+        let found = CODES.iter().filter_map(|code| Some((rest.find(code)?, code.len())));
+        found.min()
+    };
+    while let Some((at, length)) = next(rest) {
+        let (before, from_here) = rest.split_at(at);
+        let (code, after) = from_here.split_at(length);
+        changed.push_str(&change(before));
+        changed.push_str(code);
+        rest = after;
+    }
+    changed + &change(rest)
+}
+
+/// All sequences that [`paint`] writes.
+const CODES: [&str; 6] = ["\x1b[32m", "\x1b[33m", "\x1b[31m", "\x1b[2m", "\x1b[1m", "\x1b[0m"];
+
 /// The text in the colour of its mood, if colours are wanted.
 pub fn paint(text: &str, mood: Mood, wanted: bool) -> String {
     let code = match mood {

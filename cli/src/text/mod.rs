@@ -12,8 +12,19 @@ use std::io::{self, Write};
 
 use crate::exit::Failure;
 
-/// Writes all of it to standard output, which may be a file on a disk that is full.
+/// Writes all of it to standard output, which may be a file on a disk that is full. What comes from others has been escaped
+/// where it was put in; a character that was missed there is escaped here.
 pub fn put(text: impl Display) -> Result<(), Failure> {
+    put_verbatim(&shown(&text.to_string()))
+}
+
+/// The text as it is written to standard output: escaped, but for its colours.
+pub fn shown(text: &str) -> String {
+    colour::outside_of_colours(text, line::clean_lines)
+}
+
+/// As [`put`], for text of this program alone in the format of another, such as a script for a shell.
+pub fn put_verbatim(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     write!(out, "{text}")
         .and_then(|()| out.flush())
@@ -25,7 +36,7 @@ pub fn put_line(text: impl Display) -> Result<(), Failure> {
     put(format_args!("{text}\n"))
 }
 
-/// Says on standard error what is wrong, if anybody can hear it: the exit code says so in any case.
+/// Says on standard error what is wrong. If that cannot be written, the exit code still tells of the failure.
 pub fn complain(words: &Failure) {
     let _ = writeln!(io::stderr(), "ternlease: {words}");
 }

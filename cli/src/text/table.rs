@@ -52,7 +52,7 @@ impl Table {
         Table { columns, rows: Vec::new() }
     }
 
-    /// Adds a row. What would change the table's shape or the terminal (control characters) is shown as `?`.
+    /// Adds a row. Dangerous characters are escaped.
     pub fn row(&mut self, cells: Vec<(String, Mood)>) {
         self.rows.push(cells.into_iter().map(|(text, mood)| (clean(&text), mood)).collect());
     }
@@ -142,7 +142,7 @@ mod tests {
         let expected = "\
 DEVICE     AGE  COMMAND
 nvidia:0    3m  python train.py --epochs 100
-nvidia:10  12m  a?[31mb
+nvidia:10  12m  a\\u{1b}[31mb
 ";
         assert_eq!(table().render_for(80, false), expected);
     }

@@ -187,9 +187,9 @@ mod tests {
         assert_eq!(
             words(&view),
             [
-                "nvidia:1 is used without a lease by pid 99 (bob: py?[31mthon) with 38 GiB; \
+                "nvidia:1 is used without a lease by pid 99 (bob: py\\u{1b}[31mthon) with 38 GiB; \
                  `ternlease adopt 99` gives it one",
-                "sleeper? has nvidia:0, unused for 12m",
+                "sleeper\\u{1b} has nvidia:0, unused for 12m",
             ]
         );
         drop(lease);

@@ -12,6 +12,7 @@ use ternlease::{FnCost, Kind, Task};
 
 use crate::exit::Failure;
 use crate::place::Place;
+use crate::text::line::clean_json;
 use crate::text::{put, put_line};
 pub use measure::{Wishes, read};
 
@@ -55,7 +56,7 @@ pub fn run(_place: &Place, args: &Args) -> Result<ExitCode, Failure> {
         crate::svg::save(path, &roofline::draw(&machine))?;
     }
     match (args.json, &args.svg) {
-        (true, _) => put_line(machine.to_json())?,
+        (true, _) => put_line(clean_json(&machine.to_json()))?,
         // Who asked for a picture has got it.
         (false, Some(_)) => {}
         (false, None) => put(report::text(&machine))?,

@@ -106,6 +106,6 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         let begin = text.lines().map(|line| line.chars().nth(INDENT).unwrap());
         assert!(begin.clone().all(|c| c != ' ') && begin.count() > 2, "{text}");
-        assert!(text.ends_with("-> do ?[2Jthis\n"), "{text:?}");
+        assert!(text.ends_with("-> do \\u{1b}[2Jthis\n"), "{text:?}");
     }
 }

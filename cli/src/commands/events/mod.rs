@@ -15,6 +15,7 @@ use crate::text::clock::Clock;
 use crate::text::colour;
 use crate::text::table::cut;
 use crate::text::{put, width};
+use crate::view::json;
 use follow::{Ending, Woken};
 
 /// What to show.
@@ -63,7 +64,7 @@ impl Printer<'_> {
         self.missed = reader.missed();
         if missed > 0 {
             let line = match self.json {
-                true => json!({ "what": "missed", "count": missed }).to_string(),
+                true => json::line(&json!({ "what": "missed", "count": missed })),
                 false => format!("({missed} events are not remembered any more)"),
             };
             text.push_str(&line);
@@ -72,7 +73,7 @@ impl Printer<'_> {
         let (most, colours) = (width(), colour::wanted());
         for event in &events {
             let line = match self.json {
-                true => tell::value(event, self.named, &clock).to_string(),
+                true => json::line(&tell::value(event, self.named, &clock)),
                 false => {
                     let line = tell::line(event, self.named, &clock);
                     let mood = tell::mood(&event.what);

@@ -100,7 +100,7 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
         Claimed::NoDevices if args.cpu_ok => None,
         Claimed::NoDevices => {
             let hint = "; `--cpu-ok` runs the program without";
-            return Err(Failure::with(NO_DEVICES, format!("{}{hint}", why_none(&pool))));
+            return Err(Failure::of_lines(NO_DEVICES, format!("{}{hint}", why_none(&pool))));
         }
         Claimed::Interrupted(signal) => {
             drop(pool);

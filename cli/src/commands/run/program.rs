@@ -43,7 +43,7 @@ fn could_be_started(path: &Path) -> bool {
 }
 
 fn not_started(program: &OsStr, error: &io::Error) -> Failure {
-    let name = super::words::clean(&program.to_string_lossy());
+    let name = program.to_string_lossy();
     match error.kind() {
         io::ErrorKind::NotFound => Failure::with(
             NOT_FOUND,

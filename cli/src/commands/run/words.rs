@@ -5,19 +5,15 @@ use std::time::Duration;
 
 use ternlease::{DeviceStatus, ExpectedWait, GpuPool, Health};
 
+use crate::text::line::clean;
 use crate::text::units::duration;
 
 /// Longest list of holders that is still a sentence.
 const MOST_HOLDERS: usize = 6;
 
-/// Says something on standard error, where nobody may listen: that is no reason to end, so this never fails.
+/// Writes a message to standard error. A message that cannot be written is no reason to end: this never fails.
 pub fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "ternlease: {}", clean(text));
-}
-
-/// Text that others have chosen must not reach the terminal as commands to it.
-pub fn clean(text: &str) -> String {
-    text.replace(char::is_control, "?")
 }
 
 /// What people call a device.
@@ -103,7 +99,7 @@ mod tests {
         assert_eq!(who_has_what(&pool), "all devices are free again");
         let _two = pool.claim().holder("a\x1b[2Jb").devices(2).try_now().unwrap();
         let words = who_has_what(&pool);
-        assert!(words.contains("are held by a?[2Jb ("), "{words}");
+        assert!(words.contains("are held by a\\u{1b}[2Jb ("), "{words}");
         assert_eq!(words.matches("held by").count(), 1, "{words}");
     }
 }

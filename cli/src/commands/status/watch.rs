@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use crate::exit::Failure;
+use crate::text::shown;
 use crate::view::ending::Ending;
 
 /// Whoever wants it faster than this would only keep the machine busy.
@@ -18,7 +19,7 @@ pub fn as_lines(
 ) -> Result<ExitCode, Failure> {
     repeat(interval, ending, || {
         let mut out = io::stdout().lock();
-        writeln!(out, "{}", look())?;
+        writeln!(out, "{}", shown(&look()))?;
         out.flush()
     })
 }
@@ -35,7 +36,7 @@ pub fn as_screens(
     }
     let _screen = Screen::enter()?;
     repeat(interval, ending, || {
-        let text = fitting(&look(), rows());
+        let text = fitting(&shown(&look()), rows());
         let mut out = io::stdout().lock();
         // From the upper left corner, clearing what is left of the lines and of the screen before.
         write!(out, "\x1b[H{}\x1b[J", text.replace('\n', "\x1b[K\r\n"))?;

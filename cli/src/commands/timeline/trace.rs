@@ -23,7 +23,8 @@ pub fn write(history: &History, pool: &str) -> String {
             events.extend(lane.iter().map(|bar| slice(history, bar, thread, &row.name)));
         }
     }
-    json!({ "displayTimeUnit": "ms", "traceEvents": events }).to_string() + "\n"
+    let trace = json!({ "displayTimeUnit": "ms", "traceEvents": events });
+    crate::view::json::line(&trace) + "\n"
 }
 
 fn named(what: &str, thread: u32, args: Value) -> Value {

@@ -9,6 +9,7 @@ use ratatui::widgets::Paragraph;
 use super::app::App;
 use super::{panels, popups};
 use crate::text::colour::Mood;
+use crate::text::line::clean;
 use crate::view::notes::{notes, summary};
 
 /// Draws everything.
@@ -50,7 +51,7 @@ pub fn draw(frame: &mut Frame, app: &App) {
 fn title(app: &App) -> Line<'_> {
     Line::from(vec![
         Span::styled("ternlease ", style(Mood::Strong, app.colours)),
-        Span::raw(&app.view.url),
+        Span::raw(clean(&app.view.url)),
         Span::raw("  "),
         Span::raw(summary(&app.view)),
     ])
@@ -58,7 +59,7 @@ fn title(app: &App) -> Line<'_> {
 
 fn footer(app: &App) -> Line<'_> {
     match &app.message {
-        Some((words, mood)) => Line::styled(words, style(*mood, app.colours)),
+        Some((words, mood)) => Line::styled(clean(words), style(*mood, app.colours)),
         None => Line::styled(
             "up/down select  i inspect  r revoke in 30s  R revoke now  ? help  q quit",
             style(Mood::Dim, app.colours),

@@ -63,7 +63,7 @@ fn everything_is_on_the_screen_at_both_sizes() {
             "draining",
             "trainer",
             "notebook",
-            "evil?[2J?[31m?5m?name",
+            r"evil\u{1b}[2J\u{1b}[31m",
             "nvidia:0-1",
             "no end",
             "patient",

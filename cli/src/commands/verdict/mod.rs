@@ -16,6 +16,7 @@ use crate::exit::{BREAK_EVEN, FETCH, Failure, NEITHER};
 use crate::place::Place;
 use crate::text::colour::{Mood, paint, wanted};
 use crate::text::{put, put_line};
+use crate::view::json;
 use numbers::{kind, route};
 use shape::Shape;
 
@@ -110,7 +111,7 @@ fn value(verdict: &Verdict, advice: Option<&Advice>) -> Result<String, Failure> 
     if let (Some(advice), Value::Object(fields)) = (advice, &mut value) {
         fields.insert("advice".to_owned(), parsed(advice.to_json())?);
     }
-    Ok(format!("{value:#}"))
+    Ok(json::text(&value))
 }
 
 fn text(verdict: &Verdict) -> String {
