@@ -12,7 +12,7 @@ pub const HELP: &str = "\
 Exit codes:
     0  done; `run`: what the program itself ended with, 128 + n if signal n ended it
     1  failed: what happened and what to do is on standard error
-    2  the command line makes no sense
+    2  the command line, or a setting of the environment, is wrong
    10  `verdict --exit-trit`: fetch the result (0: compute it)
    11  `verdict --exit-trit`: computing and fetching take the same time
    12  `verdict --exit-trit`: it can neither be computed nor fetched here
@@ -82,6 +82,7 @@ impl From<PoolError> for Failure {
         match error {
             PoolError::Lease(error) => error.into(),
             PoolError::TooFew { .. } => Failure::with(IMPOSSIBLE, error.to_string()),
+            PoolError::Open(error) => error.into(),
             error => Failure::new(error.to_string()),
         }
     }
@@ -89,7 +90,8 @@ impl From<PoolError> for Failure {
 
 impl From<OpenError> for Failure {
     fn from(error: OpenError) -> Self {
-        Failure::new(error.to_string())
+        let next = "`ternlease doctor` examines the pool, --pool names another";
+        Failure::new(format!("{error}; {next}"))
     }
 }
 

@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod exit;
+mod leases;
 mod names;
 mod people;
 mod place;

@@ -10,38 +10,37 @@ use crate::text::line::clean;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Which pool")]
 pub struct Place {
-    /// The pool: host:, host:NAME or host:/PATH for all processes of this machine; etcd://HOST:PORT,…/NAME for many machines
-    #[arg(long, global = true, value_name = "URL", env = "TERNLEASE_POOL", hide_env_values = true)]
+    /// The pool: host:, host:NAME or host:/PATH for all processes of this machine; etcd://HOST:PORT,…/NAME for many machines [env: TERNLEASE_POOL]
+    #[arg(long, global = true, value_name = "URL")]
     pool: Option<String>,
-    /// Pretend that there are so many devices, in a pool of their own
+    /// Pretend that there are so many devices, in a pool of their own; wins over TERNLEASE_DEVICES
     #[arg(long, global = true, value_name = "N", conflicts_with = "devices")]
     fake: Option<u32>,
-    /// The devices: host, fake:N, file:PATH or none
-    #[arg(
-        long,
-        global = true,
-        value_name = "SPEC",
-        env = "TERNLEASE_DEVICES",
-        hide_env_values = true
-    )]
+    /// The devices: host, fake:N, file:PATH or none [env: TERNLEASE_DEVICES]
+    #[arg(long, global = true, value_name = "SPEC")]
     devices: Option<String>,
-    /// How many may share a device by slots: the same for all who use the pool
+    /// How many may share a device by slots: the same for all who use the pool [env: TERNLEASE_SLOTS]
     #[arg(
         long,
         global = true,
         value_name = "N",
-        env = "TERNLEASE_SLOTS",
-        hide_env_values = true,
         value_parser = clap::value_parser!(u32).range(1..)
     )]
     slots_per_device: Option<u32>,
 }
 
+/// A setting of the environment. It is read here and not by the parser of the command line, which would treat it as an option
+/// that the user has written: in conflicts with other options and in messages.
+fn setting(name: &str) -> Option<String> {
+    let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
+    Some(value.to_string_lossy().into_owned())
+}
+
 impl Place {
     /// Devices that do not exist have a pool of their own: nobody who claims one of them shall keep a real one from somebody.
     pub fn url(&self) -> String {
-        match (&self.pool, self.fake) {
-            (Some(url), _) => url.clone(),
+        match (self.pool.clone().or_else(|| setting("TERNLEASE_POOL")), self.fake) {
+            (Some(url), _) => url,
             (None, Some(count)) => format!("host:fake-{count}"),
             (None, None) => "host:".to_owned(),
         }
@@ -52,19 +51,37 @@ impl Place {
         let options = match (&self.devices, self.fake) {
             (_, Some(count)) => PoolOptions::from_spec(&format!("fake:{count}"))?,
             (Some(spec), None) => PoolOptions::from_spec(spec)?,
-            (None, None) => PoolOptions::from_spec("host")?,
+            (None, None) => {
+                let spec = setting("TERNLEASE_DEVICES");
+                PoolOptions::from_spec(spec.as_deref().unwrap_or("host"))?
+            }
         };
-        Ok(self.slots_per_device.into_iter().fold(options, PoolOptions::slots))
+        Ok(self.slots()?.into_iter().fold(options, PoolOptions::slots))
+    }
+
+    fn slots(&self) -> Result<Option<u32>, Failure> {
+        let Some(text) = setting("TERNLEASE_SLOTS").filter(|_| self.slots_per_device.is_none())
+        else {
+            return Ok(self.slots_per_device);
+        };
+        match text.parse() {
+            Ok(slots @ 1..) => Ok(Some(slots)),
+            _ => Err(Failure::with(
+                2,
+                format!("TERNLEASE_SLOTS is {text:?}; set it to a number from 1 on, or unset it"),
+            )),
+        }
     }
 
     /// The pool, whether or not it has devices.
     pub fn open(&self) -> Result<GpuPool, Failure> {
+        let slots = self.slots()?;
         GpuPool::open_with(&self.url(), self.options()?).map_err(|error| match error {
             PoolError::Lease(Error::InUse) => Failure::new(format!(
                 "the devices of {} are in use with another number of slots than {}; give all who \
                  use the pool the same TERNLEASE_SLOTS",
                 self.url(),
-                self.slots_per_device.unwrap_or(1)
+                slots.unwrap_or(1)
             )),
             error => error.into(),
         })

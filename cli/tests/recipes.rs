@@ -319,6 +319,62 @@ fn slurm_prolog_and_epilog() {
     assert_eq!(manager.active_count(), 0);
 }
 
+#[test]
+fn slurm_prolog_that_fails_leaves_no_file_and_its_epilog_is_silent() {
+    let bench = Bench::new("slurm-fails", 1);
+    let [prolog, epilog, _] = slurm_code();
+    // A minute is too long for a test.
+    let prolog = prolog.replace("--timeout 60s", "--timeout 50ms");
+    bench.script("prolog", &prolog);
+    bench.script("epilog", &epilog);
+    let other = bench.pool.lease("other", 1);
+    let before = fs::read_dir(&bench.dir).unwrap().count();
+    assert!(!as_slurmd(&bench, "prolog", Some("0")).status.success());
+    assert_eq!(fs::read_dir(&bench.dir).unwrap().count(), before, "no file is left");
+    // What earlier versions of the recipe left.
+    for left in [None, Some("")] {
+        if let Some(text) = left {
+            fs::write(bench.dir.join("ternlease-job-42"), text).unwrap();
+        }
+        let ended = as_slurmd(&bench, "epilog", Some("0"));
+        assert!(ended.status.success(), "{left:?}: {ended:?}");
+        assert_eq!(String::from_utf8_lossy(&ended.stderr), "", "{left:?}");
+        assert_eq!(fs::read_dir(&bench.dir).unwrap().count(), before, "{left:?}");
+    }
+    assert_eq!(bench.pool.manager().state(other), Some(LeaseState::Held));
+}
+
+#[test]
+fn slurm_lease_survives_the_end_of_slurmd() {
+    let bench = Bench::new("slurm-restart", 1);
+    let [prolog, epilog, _] = slurm_code();
+    bench.script("prolog", &prolog);
+    bench.script("epilog", &epilog);
+    // The shell is slurmd: it starts the prolog, and ends.
+    bench.script("slurmd", "#!/bin/sh\n\"$BENCH/prolog\"\nexit 0\n");
+    assert!(as_slurmd(&bench, "slurmd", Some("0")).status.success());
+    let manager = bench.pool.manager();
+    let lease = manager.leases()[0].id;
+    // The keeper of the lease would have to notice the end first: it uses the table, and a claim after it shows what it did.
+    let keeper_opened = || {
+        manager
+            .host()
+            .unwrap()
+            .processes
+            .iter()
+            .any(|one| one.leases == 0 && one.process != std::process::id())
+    };
+    let until = std::time::Instant::now() + PATIENCE;
+    while !keeper_opened() {
+        assert!(std::time::Instant::now() < until, "no process keeps the lease");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert_eq!(bench.shell("ternlease run --timeout 300ms -q -- true").status.code(), Some(124));
+    assert_eq!(manager.state(lease), Some(LeaseState::Held));
+    assert!(as_slurmd(&bench, "epilog", Some("0")).status.success());
+    assert_eq!(manager.state(lease), Some(LeaseState::Expired));
+}
+
 /// What srun does to the environment of a step on a node with four devices, where there is no Slurm.
 const SRUN: &str = "\
 #!/bin/sh

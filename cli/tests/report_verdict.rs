@@ -46,7 +46,7 @@ fn all_shapes_are_understood() {
     for (args, expected) in [
         (["--sort", "1M,64,64M"], "memory"),
         (["--scan", "1Gi,8"], "memory"),
-        (["--hash", "1.5G"], "memory"),
+        (["--hash", "1.5G"], "compute"),
         (["--matmul", "1k,1k,1k,8M"], "compute"),
         // Estimates use the clock rate of this machine: each answer holds from 0.3 to 20 GHz.
         (["--etl", "1M,256,10,10Mi"], "memory"),

@@ -217,6 +217,8 @@ impl Rates {
         let bottleneck = match (compute, memory) {
             (0, 0) => Bottleneck::None,
             (compute, memory) if compute > memory => Bottleneck::Compute,
+            // Their rates count bytes, but are those of the processor's arithmetic on each byte.
+            _ if matches!(task.kind, Kind::Hash | Kind::Parse | Kind::Bytes) => Bottleneck::Compute,
             _ => Bottleneck::Memory,
         };
         let source = |rate: Option<Rate>| rate.map_or(Source::Measured, |rate| rate.source);

@@ -16,6 +16,9 @@ pub(crate) enum Cause {
     Unfit,
     /// The operating system refused: its error number.
     System(i32),
+    /// A server did not answer or did not do what was asked. The text says why: there is no error number of its own.
+    #[cfg(feature = "cluster")]
+    Unavailable,
     /// A file makes no sense.
     Corrupt,
     /// A process does not go on.
@@ -60,13 +63,35 @@ impl Refused {
 
 #[cfg(feature = "cluster")]
 impl Refused {
-    /// The engine of a table that machines share does not do it, and why.
+    /// A request to etcd failed, and why.
     pub fn engine(problem: &str, why: &crate::home::cluster::Trouble) -> Self {
         let problem = Cow::Owned(format!("{problem}: {why}"));
         let cause = match why.is_final() {
             true => Cause::Unfit,
-            false => Cause::System(libc::EHOSTUNREACH),
+            false => Cause::Unavailable,
         };
         Refused { problem, cause }
+    }
+
+    /// No connection to any of these servers of etcd, and why.
+    pub fn connect(servers: &[String], why: &crate::home::cluster::Trouble) -> Self {
+        let problem = format!("cannot connect to etcd at {}", servers.join(", "));
+        let refused = Self::engine(&problem, why);
+        // The reason names the server that it is from, which says nothing new if there is only one.
+        let text = match servers {
+            [only] => refused.problem.replacen(
+                &format!("{problem}: {only}: "),
+                &format!("{problem}: "),
+                1,
+            ),
+            _ => refused.problem.into_owned(),
+        };
+        let next = match refused.cause {
+            Cause::Unavailable => {
+                "; check that etcd runs there, and the `ca`, `cert` and `key` of the URL"
+            }
+            _ => "; check the user, the password and the name in the URL",
+        };
+        Refused { problem: Cow::Owned(text + next), ..refused }
     }
 }

@@ -166,7 +166,7 @@ impl LeaseManager {
     /// let error = LeaseManager::open("moon:").unwrap_err();
     /// assert_eq!(
     ///     error.to_string(),
-    ///     "cannot open \"moon:\": this kind of home is not known; use `process:` or `host:`"
+    ///     "cannot open \"moon:\": this kind of home is unknown: use `process:`, `host:` or `etcd:`"
     /// );
     /// # Ok::<(), ternlease::OpenError>(())
     /// ```

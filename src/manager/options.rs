@@ -161,10 +161,12 @@ impl OpenError {
         OpenError { url: url.to_owned(), why }
     }
 
-    /// What the operating system said, if it refused; otherwise 0.
+    /// What the operating system said, if it refused; `EHOSTUNREACH` if a server is not available; otherwise 0.
     pub fn os_errno(&self) -> i32 {
         match self.why.cause {
             Cause::System(number) => number,
+            #[cfg(feature = "cluster")]
+            Cause::Unavailable => libc::EHOSTUNREACH,
             _ => 0,
         }
     }
@@ -234,8 +236,10 @@ pub(super) fn home_of(url: &str) -> Result<Where<'_>, OpenError> {
             let problem = "`host:` needs Linux; use `process:`";
             Err(OpenError::new(url, Refused::unsupported(problem)))
         }
-        Some(_) => fail("this kind of home is not known; use `process:` or `host:`"),
-        None => fail("a URL begins with the kind of home and a colon, as in `process:`"),
+        Some(_) => fail("this kind of home is unknown: use `process:`, `host:` or `etcd:`"),
+        None => {
+            fail("a URL begins with the kind of home and a colon: `process:`, `host:` or `etcd:`")
+        }
     }
 }
 
@@ -246,7 +250,7 @@ mod tests {
     #[test]
     fn urls() {
         assert_eq!(home_of("process:"), Ok(Where::Process));
-        for (url, word) in [("process:x", "nothing"), ("disk:x", "not known"), ("gpu0", "colon")] {
+        for (url, word) in [("process:x", "nothing"), ("disk:x", "unknown"), ("gpu0", "colon")] {
             let error = home_of(url).unwrap_err().to_string();
             assert!(error.contains(word) && error.contains(url), "{error}");
         }

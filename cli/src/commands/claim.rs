@@ -23,6 +23,8 @@ The lease is held by a small process in the background until the shell that
 called has ended, or somebody gives it back. Killing that process gives the
 devices back, too.
 
+Times are written as 30s, 5m, 1.5h, 2d or 250ms; a number alone is in seconds.
+
 Examples:
   lease=$(ternlease claim -n 2)
   ternlease release $lease

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use ternlease::{Error, LeaseId};
 
 use crate::exit::Failure;
+use crate::leases;
 use crate::place::Place;
 
 const AFTER_HELP: &str = "\
@@ -16,31 +17,30 @@ reason, use `ternlease revoke`.";
 #[derive(Debug, clap::Args)]
 #[command(after_help = AFTER_HELP)]
 pub struct Args {
-    /// The number of a lease, as `claim` printed it; several if need be
-    #[arg(
-        value_name = "LEASE",
-        env = "TERNLEASE_LEASE",
-        hide_env_values = true,
-        required = true,
-        value_delimiter = ' '
-    )]
-    leases: Vec<u64>,
+    /// The number of a lease, as `claim` printed it, or the end of it; or the name of its holder. Several if need be [env: TERNLEASE_LEASE]
+    #[arg(value_name = "LEASE")]
+    leases: Vec<String>,
 }
 
 /// Gives them back. All that can be are, whatever is said of the others.
 pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
+    let words = match args.leases.as_slice() {
+        [] => leases::of_environment()?,
+        words => words.to_vec(),
+    };
     let manager = place.manager()?;
     let mut failure = None;
-    for &id in &args.leases {
-        if let Err(error) = manager.release(LeaseId(id)) {
-            failure.get_or_insert(explain(id, error));
+    for word in words {
+        let release = |id| manager.release(id).map_err(|error| explain(id, error));
+        if let Err(error) = leases::find(&manager, &word).and_then(release) {
+            failure.get_or_insert(error);
         }
     }
     failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
 /// Why nothing could be done with a lease.
-pub fn explain(id: u64, error: Error) -> Failure {
+pub fn explain(id: LeaseId, error: Error) -> Failure {
     match error {
         Error::UnknownLease => Failure::new(format!(
             "no lease {id} is remembered in this pool; `ternlease status` shows those there are"

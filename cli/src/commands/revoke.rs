@@ -8,19 +8,20 @@ use serde_json::json;
 use ternlease::{Error, LeaseId, LeaseInfo, LeaseManager, Reason, Revoked};
 
 use crate::exit::Failure;
+use crate::leases;
 use crate::people;
 use crate::place::Place;
 use crate::text::line::clean;
 use crate::text::put_line;
-use crate::text::units::{duration, parse_duration};
+use crate::text::units::{duration, parse_duration, remaining as remaining_time};
 use crate::view::json;
 
 /// Which, why, and how soon.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The lease's number, as `ternlease status` shows it
-    #[arg(value_name = "ID")]
-    id: u64,
+    /// The lease's number, as `ternlease status` shows it, or the end of it; or the name of its holder
+    #[arg(value_name = "LEASE")]
+    lease: String,
     /// Why: the holder is told, and can act on it
     #[arg(
         long,
@@ -54,7 +55,7 @@ fn reasons() -> impl TypedValueParser<Value = Reason> {
 /// Revokes it, and says what happened.
 pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
     let manager = place.manager()?;
-    let lease = LeaseId(args.id);
+    let lease = leases::find(&manager, &args.lease)?;
     let by = args.by.clone().or_else(|| people::of(std::process::id()).user).unwrap_or_default();
     let before = manager.lease(lease);
     let answer = manager
@@ -110,7 +111,7 @@ pub fn words(
     ends: Option<Duration>,
 ) -> String {
     let holder = info.map_or(String::new(), |info| format!(" of {}", clean(&info.holder)));
-    let ends = ends.map_or_else(|| "now".to_owned(), |ends| format!("in {}", duration(ends)));
+    let ends = ends.map_or_else(|| "now".to_owned(), |ends| format!("in {}", remaining_time(ends)));
     match answer {
         Revoked::AtOnce => format!("lease {lease}{holder} is revoked ({reason})"),
         Revoked::Notified(_) => {
@@ -129,7 +130,7 @@ pub fn words(
 pub fn refused(manager: &LeaseManager, lease: LeaseId, error: Error) -> Failure {
     match error {
         Error::UnknownLease => Failure::new(format!(
-            "no lease {lease} is known; `ternlease status` shows those that are held"
+            "no lease {lease} is known; `ternlease status` shows the leases that are held"
         )),
         Error::NotHeld(_, reason) => {
             let info = manager.lease(lease);

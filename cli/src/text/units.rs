@@ -2,22 +2,38 @@
 
 use std::time::Duration;
 
-/// Reads `90`, `90s`, `1.5h`, `2d`, `250ms`: seconds if nothing else is said.
+/// Reads `90`, `90s`, `1.5h`, `2d`, `250ms`. As for `sleep` and `timeout`, a number alone is in seconds.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let (number, unit) = split(text);
+    let expected = "expected a time such as 90s, 5m or 1.5h; a number alone is in seconds";
     let seconds = match unit {
         "ms" => 0.001,
         "" | "s" => 1.0,
         "m" | "min" => 60.0,
         "h" => 3600.0,
         "d" => 86_400.0,
-        _ => return Err(format!("{unit:?} is no unit of time; use ms, s, m, h or d")),
+        _ if number.is_empty() => return Err(expected.to_owned()),
+        _ => {
+            return Err(format!(
+                "{unit:?} is not a unit of time: use ms, s, m, h or d; {expected}"
+            ));
+        }
     };
-    let number: f64 =
-        number.parse().map_err(|_| "expected a number, as in 90s or 1.5h".to_owned())?;
-    Duration::try_from_secs_f64(number * seconds)
-        .map_err(|_| "that is no length of time".to_owned())
+    let number: f64 = number.parse().map_err(|_| expected.to_owned())?;
+    Duration::try_from_secs_f64(number * seconds).map_err(|_| expected.to_owned())
 }
+
+/// As [`parse_duration`], for how often to do something: a shorter interval would only keep the machine busy.
+pub fn parse_interval(text: &str) -> Result<Duration, String> {
+    match parse_duration(text)? {
+        interval if interval < SHORTEST_INTERVAL => {
+            Err("the interval is too short: use at least 100ms".to_owned())
+        }
+        interval => Ok(interval),
+    }
+}
+
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Reads `20G`, `20GiB`, `512M`, `40960`: MiB if nothing else is said. In MiB, rounded up.
 pub fn parse_mebibytes(text: &str) -> Result<u32, String> {
@@ -51,6 +67,13 @@ pub fn duration(time: Duration) -> String {
         3600..86_400 => pair(seconds / 3600, "h", seconds % 3600 / 60, "m"),
         _ => pair(seconds / 86_400, "d", seconds % 86_400 / 3600, "h"),
     }
+}
+
+/// As [`duration`], for the time that is left: rounded up, as no time is left only at the end.
+pub fn remaining(time: Duration) -> String {
+    let unit = if time < Duration::from_secs(1) { 1_000_000 } else { 1_000_000_000 };
+    let nanoseconds = time.as_nanos().div_ceil(unit).saturating_mul(unit);
+    duration(Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(u64::MAX)))
 }
 
 fn pair(large: u64, large_unit: &str, small: u64, small_unit: &str) -> String {
@@ -115,6 +138,11 @@ mod tests {
             (274_000_000, "3d 4h"),
         ] {
             assert_eq!(duration(Duration::from_millis(milliseconds)), text);
+        }
+        for (microseconds, text) in
+            [(2_999_500, "3s"), (59_999_999, "1m"), (999_900, "1s"), (1_200, "2ms"), (0, "0ms")]
+        {
+            assert_eq!(remaining(Duration::from_micros(microseconds)), text);
         }
         assert_eq!((mebibytes(512).as_str(), mebibytes(81_920).as_str()), ("512 MiB", "80 GiB"));
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fs;
 
-use ternlease::{HostInfo, ProcessInfo, ProcessLife, Time};
+use ternlease::{HostInfo, LeaseId, ProcessInfo, ProcessLife, Time};
 
 use crate::people;
 
@@ -22,13 +22,30 @@ pub struct Who {
 #[derive(Debug, Default)]
 pub struct Crowd {
     by_owner: HashMap<u16, Who>,
+    /// For whom processes keep leases, by the lease.
+    kept_for: HashMap<LeaseId, Who>,
 }
 
 impl Crowd {
     /// Those who use this file; nobody if the table is not shared.
     pub fn of(host: Option<&HostInfo>) -> Self {
         let processes = host.map_or(&[][..], |host| &host.processes);
-        Crowd { by_owner: processes.iter().map(|process| (process.owner, who(process))).collect() }
+        let by_owner: HashMap<u16, Who> =
+            processes.iter().map(|process| (process.owner, who(process))).collect();
+        // Only a process that uses the table, and is seen here, can keep a lease of it.
+        let keepers = by_owner.values().filter_map(|who| who.pid);
+        let kept_for = keepers.filter_map(kept_by).collect();
+        Crowd { by_owner, kept_for }
+    }
+
+    /// The process of this number in the table, which has this lease. A lease of `claim` or `adopt` is shown as that of the
+    /// process that it is for: the one that claimed it has ended.
+    pub fn who_has(&self, owner: u16, lease: LeaseId) -> Who {
+        let who = self.who(owner);
+        match who == Who::default() {
+            true => self.kept_for.get(&lease).cloned().unwrap_or_default(),
+            false => who,
+        }
     }
 
     /// The process of this number in the table.
@@ -49,6 +66,23 @@ pub fn who(process: &ProcessInfo) -> Who {
     }
     let people::Person { user, command } = people::of(pid);
     Who { pid: Some(pid), user, command }
+}
+
+/// The lease that a process keeps for another one, and that other one: what it was started with says so.
+fn kept_by(keeper: u32) -> Option<(LeaseId, Who)> {
+    let bytes = fs::read(format!("/proc/{keeper}/cmdline")).ok()?;
+    let words: Vec<&str> =
+        bytes.split(|byte| *byte == 0).filter_map(|word| std::str::from_utf8(word).ok()).collect();
+    let value = |option: &str| {
+        let at = words.iter().position(|word| *word == option)?;
+        words.get(at + 1)?.parse::<u64>().ok()
+    };
+    if words.first() != Some(&"ternlease") || !words.contains(&"hold") {
+        return None;
+    }
+    let (lease, pid) = (LeaseId(value("--lease")?), u32::try_from(value("--owner")?).ok()?);
+    let people::Person { user, command } = people::of(pid);
+    Some((lease, Who { pid: Some(pid), user, command }))
 }
 
 /// When a process was started, by the clock of shared tables: microseconds since the machine started.

@@ -110,7 +110,7 @@ impl View {
             device.map_or_else(|| key.clone(), |device| device.name.clone())
         };
         let leases = manager.leases().into_iter().map(|info| Lease {
-            who: crowd.who(info.owner),
+            who: crowd.who_has(info.owner, info.id),
             devices: info.takes.iter().map(|taken| name_of(&taken.resource)).collect(),
             elsewhere: info
                 .takes

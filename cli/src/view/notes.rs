@@ -9,7 +9,7 @@ use super::{Device, Lease, View};
 use crate::people::by_words;
 use crate::text::colour::Mood;
 use crate::text::line::clean;
-use crate::text::units::{duration, mebibytes};
+use crate::text::units::{duration, mebibytes, remaining};
 
 /// A lease that has not used its device for so long is worth a word.
 const IDLE: Duration = Duration::from_secs(60);
@@ -96,7 +96,7 @@ fn revoking(view: &View, lease: &Lease) -> Option<Note> {
     let by = by_words(lease.info.ended_by, claimed.as_deref(), view.is_in_cluster());
     let when = view
         .until(lease.info.end)
-        .map_or("soon".to_owned(), |left| format!("in {}", duration(left)));
+        .map_or("soon".to_owned(), |left| format!("in {}", remaining(left)));
     // The number comes last, where a narrow screen may cut it off.
     Some(Note::new(Mood::Warn, format!("{holder} is revoked {when}{why}{by}: lease {id}")))
 }

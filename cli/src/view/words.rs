@@ -7,7 +7,7 @@ use ternlease::{ExpectedWait, GpuDevice, LeaseInfo, Take, TicketInfo};
 use super::View;
 use crate::text::line::clean;
 use crate::text::table::cut;
-use crate::text::units::{duration, mebibytes};
+use crate::text::units::{duration, mebibytes, remaining};
 
 /// A holder's name in a sentence, which must not be all of it.
 pub fn in_short(name: &str) -> String {
@@ -83,7 +83,7 @@ pub fn memory(used: Option<u32>, total: Option<u32>) -> String {
 
 /// How long a lease still lasts.
 pub fn left(view: &View, lease: &LeaseInfo) -> String {
-    view.until(lease.end).map_or_else(|| "no end".to_owned(), duration)
+    view.until(lease.end).map_or_else(|| "no end".to_owned(), remaining)
 }
 
 /// What a claim wants: `2 devices`, `1 of 4 devices`, `2 slots and 8192 MiB of 1 device`.

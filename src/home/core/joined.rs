@@ -26,7 +26,7 @@ impl Core<Replica> {
     pub fn open_cluster(config: Config, mut settings: Settings) -> Result<Arc<Self>, Refused> {
         let since_1970 = world::since_1970();
         let (engine, shape) = Part::connect(&config, settings.limits)
-            .map_err(|why| Refused::engine("etcd does not let this process in", &why))?;
+            .map_err(|why| Refused::connect(&config.endpoints, &why))?;
         settings.limits = shape.limits;
         settings.first_sequence = first_sequence(shape.limits, since_1970);
         let memory = Replica::try_new(&shape.limits.sizes());
@@ -52,7 +52,7 @@ impl Core<Replica> {
         }
         let seat = part.find_seat();
         let seat =
-            seat.map_err(|why| Refused::engine("etcd does not take this process in", &why))?;
+            seat.map_err(|why| Refused::engine("cannot register this process in etcd", &why))?;
         let clock = Clock::shared(|| shape.now());
         clock.at_least(table.now());
         let home = Arc::new_cyclic(|me| {
@@ -73,11 +73,10 @@ impl Core<Replica> {
 fn unreadable(failure: Failure) -> Refused {
     match failure {
         Failure::Engine(why) | Failure::InDoubt(why) => {
-            Refused::engine("etcd does not give or take the table", &why)
+            Refused::engine("cannot read or write the table in etcd", &why)
         }
         Failure::Corrupt => {
-            let problem =
-                "what etcd has of this table makes no sense; delete its keys once nobody uses it";
+            let problem = "the table in etcd is damaged; delete its keys once no process uses it";
             Refused { problem: problem.into(), cause: Cause::Corrupt }
         }
     }
@@ -104,8 +103,8 @@ impl<U: Undo> Core<U> {
         part.take_seat(seat);
         self.keep_own_times(part);
         drop(settled);
-        part.listen().map_err(|why| Refused::engine("etcd tells no news", &why))?;
-        let away = |_| Refused::words("etcd does not answer any more");
+        part.listen().map_err(|why| Refused::engine("cannot watch the table in etcd", &why))?;
+        let away = |_| Refused::words("etcd has stopped answering; try again");
         // Its own number was somebody else's before.
         self.reap_all(part, Conditions::default, part.owner(), Reason::HolderDied).map_err(away)?;
         self.reap_the_absent(part).map_err(away)?;
@@ -116,9 +115,8 @@ impl<U: Undo> Core<U> {
                 home.abandon();
             }
         };
-        let keeper = world::spawn("tern-keeper", keep).map_err(|error| {
-            Refused::system("the system does not start the thread that it needs", &error)
-        })?;
+        let keeper = world::spawn("tern-keeper", keep)
+            .map_err(|error| Refused::system("cannot start a thread", &error))?;
         part.hearing.set_keeper(keeper.thread().clone());
         self.state.lock().keeper = Some(keeper);
         self.start_session_watcher(part)

@@ -67,7 +67,7 @@ impl fmt::Display for DeclaredError {
             DeclaredError::Malformed { path, error } => write!(f, "{}, {error}", path.display()),
             DeclaredError::NotASpec(spec) => write!(
                 f,
-                "{spec:?} does not say where devices come from: use `fake:8` (up to {}), `file:/path` or `none`",
+                "{spec:?} does not say where devices come from: use `host` (for a pool: the devices of this machine), `fake:8` (up to {}), `file:/path` or `none`",
                 super::MOST_FAKES
             ),
         }

@@ -13,7 +13,7 @@ use ternlease::{LeaseId, LeaseManager, LeaseState, Reason};
 
 use super::{poll, signals, words};
 use crate::exit::{REVOKED, TIMEOUT};
-use crate::text::units::duration;
+use crate::text::units::{duration, remaining};
 
 /// How often to look at a lease that cannot be watched, and at one whose watch says nothing.
 const UNWATCHED: Duration = Duration::from_millis(100);
@@ -224,7 +224,7 @@ impl Fate {
         let why = reason_and_author(info.reason, info.revoker.as_deref());
         match (self.phase, held) {
             (Phase::Running, true) if info.revoking => {
-                self.say_asked(&format!("is being taken away{why}: {} left", duration(left)));
+                self.say_asked(&format!("is being taken away{why}: {} left", remaining(left)));
                 self.ask_to_end(Phase::NoticeRuns(Instant::now() + left), REVOKED)
             }
             (Phase::NoticeRuns(_), true) => {

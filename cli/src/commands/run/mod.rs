@@ -48,6 +48,8 @@ session equals --grace, and is killed before the session ends. If the file of
 the table is deleted, replaced or damaged, the program is killed at once,
 because others may have its devices already: exit 121.
 
+Times are written as 30s, 5m, 1.5h, 2d or 250ms; a number alone is in seconds.
+
 Examples:
   ternlease run -- python train.py
   ternlease run -n 2 --min-memory 40G --timeout 2h -- ./train
@@ -73,8 +75,8 @@ pub struct Args {
     /// Where there are no devices, run the program without
     #[arg(long)]
     cpu_ok: bool,
-    /// The program and its arguments
-    #[arg(last = true, required = true, value_name = "PROGRAM", num_args = 1..)]
+    /// The program and its arguments. Options of this command come before it; `--` may stand between
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM", num_args = 1..)]
     program: Vec<OsString>,
     // Last: what comes after it would be listed under its heading.
     #[command(flatten)]

@@ -45,10 +45,10 @@ pub struct Wish {
           default_missing_value = "30s", value_parser = parse_duration,
           conflicts_with = "preemptible")]
     spare: Option<Duration>,
-    /// Stand in line for so long at most, then exit 124
+    /// Wait in the queue for at most TIME (5s, 10m, 2h; a number alone is in seconds), then exit 124
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     timeout: Option<Duration>,
-    /// Do not stand in line: exit 124 if it is not free now
+    /// Do not wait in the queue: exit 124 if the devices cannot be had now
     #[arg(long, conflicts_with = "timeout")]
     now: bool,
     /// The name under which others see it [default: USER:PROGRAM:PID]
@@ -124,7 +124,7 @@ impl Wish {
             PoolError::Lease(Error::Busy) => Failure::with(
                 TIMEOUT,
                 format!(
-                    "not free now: {}; leave out --now to stand in line",
+                    "not free now: {}; leave out --now to wait in the queue",
                     words::who_has_what(pool)
                 ),
             ),

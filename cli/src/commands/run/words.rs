@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::time::Duration;
 
-use ternlease::{DeviceStatus, ExpectedWait, GpuPool, Health};
+use ternlease::{DeviceStatus, ExpectedWait, GpuPool, Health, TicketInfo};
 
 use crate::text::line::clean;
 use crate::text::units::duration;
+use crate::view::words::count;
 
 /// Longest list of holders that is still a sentence.
 const MOST_HOLDERS: usize = 6;
@@ -25,13 +26,20 @@ pub fn device_name(device: &ternlease::GpuDevice) -> String {
 pub fn who_has_what(pool: &GpuPool) -> String {
     let now = pool.manager().tick_count();
     let mut parts: Vec<(String, Vec<String>)> = Vec::new();
+    let tickets = pool.manager().tickets();
+    let mut ahead: Option<(String, &TicketInfo)> = None;
     let mut note = |what: String, device: String| match parts.iter_mut().find(|part| part.0 == what)
     {
         Some((_, devices)) => devices.push(device),
         None => parts.push((what, vec![device])),
     };
-    for status in pool.status() {
+    for (place, status) in pool.status().into_iter().enumerate() {
         let name = device_name(&status.device);
+        let free = status.leases.is_empty() && status.health == Health::Healthy;
+        if let Some(key) = pool.key(place).filter(|_| free && ahead.is_none()) {
+            let wants_it = |ticket: &&TicketInfo| ticket.candidates.iter().any(|one| one == key);
+            ahead = tickets.iter().find(wants_it).map(|ticket| (name.clone(), ticket));
+        }
         for lease in &status.leases {
             let held = Duration::from_micros(now.saturating_sub(lease.granted_at));
             let ends = if lease.revoking { ", being taken away" } else { "" };
@@ -44,10 +52,10 @@ pub fn who_has_what(pool: &GpuPool) -> String {
             note(trouble, name);
         }
     }
-    if parts.is_empty() {
-        return match pool.pending_claimers() {
+    if parts.is_empty() && ahead.is_none() {
+        return match tickets.len() {
             0 => "all devices are free again".to_owned(),
-            waiting => format!("{waiting} claims are in front in line"),
+            waiting => format!("{} ahead in the queue", count(waiting, "claim")),
         };
     }
     let left_out = parts.len().saturating_sub(MOST_HOLDERS);
@@ -61,6 +69,12 @@ pub fn who_has_what(pool: &GpuPool) -> String {
         .collect();
     if left_out > 0 {
         words.push(format!("and {left_out} more (`ternlease status`)"));
+    }
+    if let Some((device, ticket)) = ahead {
+        let (holder, wants) = (clean(&ticket.holder), count(ticket.count as usize, "device"));
+        words.push(format!(
+            "{device} is free, but the claim of {holder} for {wants} is ahead in the queue (`ternlease queue`)"
+        ));
     }
     words.join("; ")
 }

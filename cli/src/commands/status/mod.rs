@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::exit::Failure;
 use crate::place::Place;
-use crate::text::units::parse_duration;
+use crate::text::units::parse_interval;
 use crate::text::{colour, put, put_line, width};
 use crate::view::ending::Ending;
 use crate::view::{FORECASTS, View, json};
@@ -19,15 +19,15 @@ pub struct Args {
     /// As JSON; with --watch one object on each line
     #[arg(long)]
     json: bool,
-    /// Show it again every so many seconds (2 if not said), until Ctrl-C
+    /// Show it again every TIME, as in 500ms or 5s (a number alone is in seconds; 2 if not said), until Ctrl-C
     #[arg(
         long,
         short,
-        value_name = "SECONDS",
+        value_name = "TIME",
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = "2",
-        value_parser = parse_duration
+        value_parser = parse_interval
     )]
     watch: Option<Duration>,
 }

@@ -8,9 +8,6 @@ use crate::exit::Failure;
 use crate::text::shown;
 use crate::view::ending::Ending;
 
-/// Whoever wants it faster than this would only keep the machine busy.
-const SHORTEST: Duration = Duration::from_millis(50);
-
 /// One line each time.
 pub fn as_lines(
     interval: Duration,
@@ -51,7 +48,7 @@ fn repeat(
 ) -> Result<ExitCode, Failure> {
     loop {
         once()?;
-        if ending.within(interval.max(SHORTEST)) {
+        if ending.within(interval) {
             return Ok(ExitCode::SUCCESS);
         }
     }

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use serde_json::Value;
-use ternlease::cost::{Answer, Estimate, Obstacle, Route};
-use ternlease::{Advice, Kind, Task, Verdict};
+use ternlease::cost::{Answer, Estimate, Obstacle, Route, Source};
+use ternlease::{Advice, Kind, MachCap, Task, Verdict};
 
 use super::cap::units::seconds;
 use super::cap::{Wishes, read};
@@ -87,10 +87,15 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
     if args.json {
         put_line(value(&verdict, advice.as_ref())?)?;
     } else {
-        put(text(&verdict))?;
+        let guesses = Guesses {
+            compute: is_guess(&machine, &task),
+            fetch: args.route.is_none(),
+            store: machine.disk.write.source == Source::Estimated,
+        };
         if let Some(advice) = advice {
-            put_line(format_args!("with the GPUs of the pool: {advice}"))?;
+            put(advice_text(&advice, guesses))?;
         }
+        put(text(&verdict, guesses, args.gpu))?;
     }
     Ok(match verdict.answer {
         _ if !args.exit_trit => ExitCode::SUCCESS,
@@ -114,12 +119,52 @@ fn value(verdict: &Verdict, advice: Option<&Advice>) -> Result<String, Failure> 
     Ok(json::text(&value))
 }
 
-fn text(verdict: &Verdict) -> String {
+/// Which figures rest on something that was not measured.
+#[derive(Debug, Clone, Copy)]
+struct Guesses {
+    compute: bool,
+    fetch: bool,
+    store: bool,
+}
+
+/// The rates of a task without a kind fit only roughly, and without a benchmark all rates are worked out.
+fn is_guess(machine: &MachCap, task: &Task) -> bool {
+    let rates = machine.rates.named();
+    task.kind == Kind::Roofline || rates.iter().any(|(_, rate)| rate.source == Source::Estimated)
+}
+
+fn marked(guessed: bool) -> &'static str {
+    if guessed { ", guessed" } else { "" }
+}
+
+/// The best way first, then all ways. GPUs are never measured: their figures are worked out from what their driver says.
+fn advice_text(advice: &Advice, guesses: Guesses) -> String {
+    let told = advice.to_string();
+    let (headline, ways) = told.split_once('\n').unwrap_or((&told, ""));
+    let headline = format!("with the GPUs of the pool: {headline}");
+    let mut text = paint(&headline, Mood::Strong, wanted()) + "\n";
+    for way in ways.lines() {
+        let guessed = match way.trim_start() {
+            _ if way.contains("not possible") => false,
+            way if way.starts_with("cpu") => guesses.compute,
+            way if way.starts_with("fetch") => guesses.fetch,
+            _ => true,
+        };
+        text.push_str(&format!("{way}{}\n", marked(guessed)));
+    }
+    text
+}
+
+fn text(verdict: &Verdict, guesses: Guesses, with_gpus: bool) -> String {
     let close = match (verdict.decisive, verdict.answer) {
         (true, _) | (_, Answer::Impossible) => "",
         (false, _) => ", a close call",
     };
-    let mut text = paint(&verdict.to_string(), Mood::Strong, wanted()) + close + "\n";
+    // With GPUs the advice is the headline.
+    let mut text = match with_gpus {
+        true => format!("without GPUs: {verdict}{close}\n"),
+        false => paint(&verdict.to_string(), Mood::Strong, wanted()) + close + "\n",
+    };
     let mut line = |name: &str, time: Result<Estimate, Obstacle>, more: String| {
         let words = match time {
             Ok(time) => {
@@ -132,11 +177,11 @@ fn text(verdict: &Verdict) -> String {
     };
     let neck = match verdict.bottleneck.name() {
         "none" => String::new(),
-        name => format!(", waits for {name}"),
+        name => format!(", limited by {name}"),
     };
-    line("compute", verdict.t_compute, neck);
-    line("fetch", verdict.t_fetch, String::new());
-    line("store", Ok(verdict.t_store), String::new());
+    line("compute", verdict.t_compute, neck + marked(guesses.compute));
+    line("fetch", verdict.t_fetch, marked(guesses.fetch).to_owned());
+    line("store", Ok(verdict.t_store), marked(guesses.store).to_owned());
     let bias = f64::from(verdict.bias_permille) / 1000.0;
     text.push_str(&format!("  bias     {bias:.1} against computing here\n"));
     text

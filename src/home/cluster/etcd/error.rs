@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::io;
 
 use tonic::{Code, ConnectError, Status};
 
@@ -24,7 +25,7 @@ impl fmt::Display for EngineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             EngineError::Refused(why) => write!(f, "not done: {why}"),
-            EngineError::Unknown(why) => write!(f, "done or not, nobody knows: {why}"),
+            EngineError::Unknown(why) => write!(f, "outcome unknown: {why}"),
             EngineError::Unauthenticated(why) => write!(f, "not allowed: {why}"),
             EngineError::Forked => f.write_str("the connection is that of the parent process"),
             EngineError::Closed => f.write_str("the connection was closed"),
@@ -160,20 +161,33 @@ fn never_connected(status: &Status) -> Option<String> {
     None
 }
 
+/// What the system said, without its number.
+pub(super) fn in_words(error: &io::Error) -> String {
+    let text = error.to_string();
+    match (error.kind(), error.raw_os_error()) {
+        (io::ErrorKind::ConnectionRefused, _) => "connection refused".to_owned(),
+        (_, Some(number)) => text.replace(&format!(" (os error {number})"), ""),
+        _ => text,
+    }
+}
+
 /// An error with all its causes, in one line.
 pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut next = Some(error);
     while let Some(error) = next {
-        let said = match error.downcast_ref::<Status>() {
-            Some(status) => status.message().to_owned(),
-            None => error.to_string(),
+        next = error.source();
+        let said = match (error.downcast_ref::<Status>(), error.downcast_ref::<io::Error>()) {
+            (Some(status), _) => status.message().to_owned(),
+            (None, Some(error)) => in_words(error),
+            (None, None) => error.to_string(),
         };
+        // Layers of the transport that name no cause of their own.
+        let is_layer = ["transport error", "tcp connect error"].contains(&said.as_str());
         // Many an error repeats its cause.
-        if !words.iter().any(|earlier| earlier.contains(&said)) {
+        if !(is_layer && next.is_some()) && !words.iter().any(|earlier| earlier.contains(&said)) {
             words.push(said);
         }
-        next = error.source();
     }
     words.join(": ")
 }

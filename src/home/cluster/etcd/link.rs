@@ -55,7 +55,8 @@ impl Link {
     }
 
     pub fn name(&self) -> String {
-        self.endpoint.uri().to_string()
+        let uri = self.endpoint.uri();
+        uri.authority().map_or_else(|| uri.to_string(), ToString::to_string)
     }
 
     /// A connection by which the server has answered, and which one it is.

@@ -6,7 +6,7 @@ use std::path::Path;
 use tonic::transport::{Certificate, ClientTlsConfig, Identity};
 
 use super::config::Tls;
-use super::error::EngineError;
+use super::error::{EngineError, in_words};
 
 /// Where systems keep the authorities that they trust.
 const SYSTEM_AUTHORITIES: [&str; 4] = [
@@ -36,6 +36,7 @@ pub(super) fn client(tls: &Tls) -> Result<ClientTlsConfig, EngineError> {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, EngineError> {
-    fs::read(path)
-        .map_err(|error| EngineError::Refused(format!("cannot read {}: {error}", path.display())))
+    fs::read(path).map_err(|error| {
+        EngineError::Refused(format!("cannot read {}: {}", path.display(), in_words(&error)))
+    })
 }
