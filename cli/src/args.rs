@@ -60,6 +60,8 @@ pub enum Command {
     Devices(commands::devices::Args),
     /// Find out why something does not work
     Doctor(commands::doctor::Args),
+    /// Make this machine's users share their GPUs: needs root, once
+    Setup(commands::setup::Args),
     /// Show what this machine can do
     Cap(commands::cap::Args),
     /// Compute a result here, on a GPU, or fetch it?

@@ -7,6 +7,7 @@ mod leases;
 mod names;
 mod people;
 mod place;
+mod sharing;
 mod svg;
 mod text;
 mod usage;
@@ -49,6 +50,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Metrics(args) => commands::metrics::run(place, &args),
         Command::Devices(args) => commands::devices::run(place, &args),
         Command::Doctor(args) => commands::doctor::run(place, &args),
+        Command::Setup(args) => commands::setup::run(place, &args),
         Command::Cap(args) => commands::cap::run(place, &args),
         Command::Verdict(args) => commands::verdict::run(place, &args),
         Command::CtestSpec(args) => commands::ctest_spec::run(place, &args),

@@ -1,6 +1,7 @@
 //! Whose a process is, and what it runs: to be shown, never to be trusted.
 
 use std::fs;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use ternlease::Actor;
@@ -58,10 +59,40 @@ pub fn actor_value(actor: Option<Actor>, in_cluster: bool) -> Value {
     actor.map_or(Value::Null, value)
 }
 
+/// The name of a user, or its number if it has none.
+pub fn user(id: u32) -> String {
+    name_of(&id.to_string()).unwrap_or_else(|| id.to_string())
+}
+
+/// The name of a group, or its number if it has none.
+pub fn group(id: u32) -> String {
+    name_in("group", &id.to_string()).unwrap_or_else(|| id.to_string())
+}
+
+/// The number of a group.
+pub fn group_id(name: &str) -> Option<u32> {
+    entry("group", name, |fields| fields[0] == name)?[2].parse().ok()
+}
+
 fn name_of(id: &str) -> Option<String> {
-    let people = fs::read_to_string("/etc/passwd").ok()?;
-    people.lines().find_map(|line| {
-        let fields: Vec<&str> = line.split(':').collect();
-        (fields.get(2) == Some(&id)).then(|| fields[0].to_owned())
+    name_in("passwd", id)
+}
+
+fn name_in(database: &str, id: &str) -> Option<String> {
+    Some(entry(database, id, |fields| fields[2] == id)?.swap_remove(0))
+}
+
+/// The fields of one entry: of the file in `/etc`, else, for users and groups of a directory service,
+/// of what `getent` finds by `key`.
+fn entry(database: &str, key: &str, fits: impl Fn(&[String]) -> bool) -> Option<Vec<String>> {
+    let find = |text: &str| {
+        let rows = text.lines().map(|line| line.split(':').map(str::to_owned).collect::<Vec<_>>());
+        rows.filter(|fields| fields.len() > 2).find(|fields| fits(fields))
+    };
+    let file = fs::read(format!("/etc/{database}")).unwrap_or_default();
+    find(&String::from_utf8_lossy(&file)).or_else(|| {
+        let mut command = Command::new("getent");
+        let output = command.args([database, "--", key]).stderr(Stdio::null()).output().ok()?;
+        find(&String::from_utf8_lossy(&output.stdout))
     })
 }

@@ -4,6 +4,7 @@ use clap::Args;
 use ternlease::{Error, GpuPool, LeaseManager, PoolError, PoolOptions};
 
 use crate::exit::{Failure, NO_DEVICES};
+use crate::sharing;
 use crate::text::line::clean;
 
 /// Which pool: the same for all commands.
@@ -93,6 +94,15 @@ impl Place {
         match pool.capacity() {
             0 => Err(Failure::of_lines(NO_DEVICES, why_none(&pool))),
             _ => Ok(pool),
+        }
+    }
+
+    /// Prints one line on standard error if the pool is private to a user. Devices that do not exist
+    /// are nothing to share.
+    pub fn warn_if_private(&self, pool: &GpuPool) {
+        let spec = self.devices.as_deref().unwrap_or("host");
+        if self.fake.is_none() && !spec.starts_with("fake:") {
+            sharing::warn_if_private(&self.url(), pool);
         }
     }
 

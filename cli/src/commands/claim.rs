@@ -61,6 +61,9 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
     place.check_inheritable()?;
     let owner = args.owner.map_or_else(Owner::caller, Owner::of)?;
     let pool = place.open_with_devices()?;
+    if !args.wish.quiet && !args.json {
+        place.warn_if_private(&pool);
+    }
     let signals = Signals::of_the_end()?;
     let holder = args.wish.name.clone().unwrap_or_else(|| name_for(&owner));
     let names = args.wish.names();

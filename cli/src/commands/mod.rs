@@ -17,6 +17,7 @@ pub mod release;
 pub mod renew;
 pub mod revoke;
 pub mod run;
+pub mod setup;
 pub mod status;
 pub mod timeline;
 pub mod top;

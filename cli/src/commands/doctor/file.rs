@@ -6,8 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use ternlease::{LeaseManager, OpenError};
 
 use super::finding::Finding;
-
-const FOR_ALL: &str = "for several users: sudo install -d -m 2770 -g GROUP /run/ternlease";
+use crate::people;
+use crate::sharing::{DIRECTORY, REMEDY, Sharing, group_of_directory};
 
 /// It cannot be opened.
 pub fn unopened(url: &str, error: &OpenError) -> Finding {
@@ -20,9 +20,14 @@ pub fn unopened(url: &str, error: &OpenError) -> Finding {
         (error, _) if error.is_corrupt() => {
             "end the processes that use it, delete it, and begin again".to_owned()
         }
+        (error, None) if error.os_errno() == libc::EACCES && is_of_the_machine(url) => format!(
+            "sudo usermod -aG {} {}, then log in again",
+            group_of_directory().unwrap_or_default(),
+            people::user(fs::metadata("/proc/self").map_or(0, |own| own.uid()))
+        ),
         (_, Some((path, found))) => format!(
             "{path} belongs to {}, mode {:04o}: ask for access, or use another pool",
-            user(found.uid()),
+            people::user(found.uid()),
             found.mode() & 0o7777
         ),
         _ => "see `--pool` and TERNLEASE_POOL: host:, host:NAME or host:/PATH".to_owned(),
@@ -30,8 +35,26 @@ pub fn unopened(url: &str, error: &OpenError) -> Finding {
     Finding::bad("file", error.to_string(), next)
 }
 
+fn is_of_the_machine(url: &str) -> bool {
+    fs::metadata(DIRECTORY).is_ok() && url.starts_with("host:") && !url.starts_with("host:/")
+}
+
+/// Who shares the devices with this user.
+fn sharing(url: &str, manager: &LeaseManager) -> Option<Finding> {
+    Some(match Sharing::of(url, manager)? {
+        Sharing::Group(group) => {
+            Finding::ok("sharing", format!("all users of the group {group} share this pool"))
+        }
+        Sharing::Private(user) => Finding::warn(
+            "sharing",
+            format!("this pool is private to user {user}; other users can get the same GPU"),
+            REMEDY,
+        ),
+    })
+}
+
 /// Where it is, how large, and who may use it.
-pub fn examine(manager: &LeaseManager) -> Vec<Finding> {
+pub fn examine(url: &str, manager: &LeaseManager) -> Vec<Finding> {
     let Some(host) = manager.host() else {
         let words = "the pool lives in one process alone: nobody shares it";
         return vec![Finding::warn("file", words, "use `--pool host:` to share it")];
@@ -39,7 +62,11 @@ pub fn examine(manager: &LeaseManager) -> Vec<Finding> {
     let path = host.path.display();
     let size = format!("{path}, {:.1} MB", host.bytes as f64 / 1e6);
     match fs::metadata(&host.path) {
-        Ok(found) => vec![Finding::ok("file", size), access(&found)],
+        Ok(found) => {
+            let mut findings = vec![Finding::ok("file", size), access(&found)];
+            findings.extend(sharing(url, manager));
+            findings
+        }
         Err(error) => vec![Finding::bad(
             "file",
             format!("{path} is gone ({error}), and those who still have it are alone with it"),
@@ -50,12 +77,10 @@ pub fn examine(manager: &LeaseManager) -> Vec<Finding> {
 
 /// Who may use it.
 fn access(found: &Metadata) -> Finding {
-    let (owner, group) = (user(found.uid()), group(found.gid()));
+    let (owner, group) = (people::user(found.uid()), people::group(found.gid()));
     let mode = found.mode() & 0o7777;
     match (mode & 0o006, mode & 0o060) {
-        (0, 0) => {
-            Finding::ok("access", format!("only {owner} may use it ({mode:04o})")).hint(FOR_ALL)
-        }
+        (0, 0) => Finding::ok("access", format!("only {owner} may use it ({mode:04o})")),
         (0, 0o060) => {
             Finding::ok("access", format!("{owner} and the group {group} share it ({mode:04o})"))
         }
@@ -70,22 +95,4 @@ fn access(found: &Metadata) -> Finding {
             "chmod 0660, and a group for those who share it",
         ),
     }
-}
-
-fn user(id: u32) -> String {
-    name_in("/etc/passwd", id).unwrap_or_else(|| format!("user {id}"))
-}
-
-fn group(id: u32) -> String {
-    name_in("/etc/group", id).unwrap_or_else(|| id.to_string())
-}
-
-/// Both files have the name first and the number third.
-fn name_in(file: &str, id: u32) -> Option<String> {
-    let lines = fs::read_to_string(file).ok()?;
-    lines.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        let name = fields.next()?;
-        (fields.nth(1)?.parse() == Ok(id)).then(|| name.to_owned())
-    })
 }

@@ -46,11 +46,6 @@ impl Finding {
         Finding { level: Level::Bad, topic, words: words.into(), next: Some(next.into()) }
     }
 
-    /// With a word about what could be done, although nothing has to be.
-    pub fn hint(self, next: impl Into<String>) -> Self {
-        Finding { next: Some(next.into()), ..self }
-    }
-
     /// For people.
     pub fn text(&self, width: usize, colours: bool) -> String {
         let (word, mood) = match self.level {

@@ -74,7 +74,7 @@ fn examine(place: &Place) -> Vec<Finding> {
         }
     };
     let (mut findings, view) = about_devices(place, &manager);
-    findings.extend(file::examine(&manager));
+    findings.extend(file::examine(&place.url(), &manager));
     findings.extend(table::examine(&manager, view.as_ref()));
     findings
 }

@@ -96,6 +96,9 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
     program::check(args.program.first().map_or(OsStr::new(""), OsString::as_os_str))?;
     // Until here, and while drivers are asked, a signal simply ends this.
     let pool = place.open()?;
+    if !args.wish.quiet {
+        place.warn_if_private(&pool);
+    }
     let mut signals = Signals::of_the_end()?;
     let held = match claim(args, &pool, &signals)? {
         Claimed::Lease(held) => Some(held),

@@ -51,6 +51,7 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
             Ok(ExitCode::SUCCESS)
         }
         None => {
+            place.warn_if_private(&pool);
             put(show::text(&look(), width(), colour::wanted()))?;
             Ok(ExitCode::SUCCESS)
         }
