@@ -27,6 +27,8 @@ fn a_claim_for_four_among_endless_claims_for_one_gets_the_next_four_that_are_rel
                 }
             });
         }
+        // Also when a check fails: the scope ends only after all its threads.
+        let _stop = SetOnDrop(&stop);
         wait_until("small claims wait", || pool.pending_claimers() > 0);
         let mut order = OrderCheck::default();
         for _ in 0..20 {
@@ -37,8 +39,15 @@ fn a_claim_for_four_among_endless_claims_for_one_gets_the_next_four_that_are_rel
             order.read(&pool, large.id());
             drop(large);
         }
-        stop.store(true, Ordering::SeqCst);
     });
+}
+
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
 }
 
 /// Checks that every claim that waited was granted before any claim that queued, or was granted
