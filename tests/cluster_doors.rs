@@ -19,7 +19,7 @@ use certificates::Authority;
 use etcd::{Certificates, Etcd, until};
 use gateway::{base64, call};
 use host::Process;
-use ternlease::{Error, LeaseManager, LeaseState, OpenError};
+use ternlease::{Actor, Error, LeaseManager, LeaseState, OpenError, Reason};
 use wires::Wire;
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -75,6 +75,41 @@ fn is_used(manager: &LeaseManager) {
     assert!(second > lease);
     manager.release(second).unwrap();
     keeps_secret(&format!("{manager:?} {}", manager.metrics()));
+}
+
+/// A principal is a pair of node and etcd user: two users on one machine are two.
+#[test]
+fn release_by_other_etcd_user_is_recorded_as_revocation() {
+    let Some(etcd) = Etcd::start() else { return };
+    lock_up(etcd.client(0));
+    let open = |user: &str| {
+        let place = format!("{user}:{WRITTEN}@{}/own", etcd.authority());
+        LeaseManager::open(&format!("etcd://{place}?timeout=20&session_ttl=60"))
+            .unwrap_or_else(|error| panic!("{error}"))
+    };
+    let (worker, again, root) = (open("worker"), open("worker"), open("root"));
+    let [released, revoked] = ["gpu0", "gpu1"].map(|gpu| worker.acquire(gpu, "w", MINUTE).unwrap());
+    let owner = worker.lease(released).unwrap().owner;
+
+    again.release(released).unwrap();
+    let info = again.lease(released).unwrap();
+    assert_eq!((info.state, info.reason), (LeaseState::Expired, Some(Reason::Released)));
+    let same_user = info.ended_by.expect("another session did it");
+    assert_ne!(same_user.process, owner.into());
+
+    // A renewal would take the lease over.
+    assert_eq!(root.renew(revoked), Err(Error::OtherPrincipal));
+    root.release(revoked).unwrap();
+    let info = root.lease(revoked).unwrap();
+    assert_eq!((info.state, info.reason), (LeaseState::Revoked, Some(Reason::Operator)));
+    let other_user = info.ended_by.expect("another session did it");
+    assert_ne!(other_user.principal, same_user.principal);
+    assert!(root.metrics().contains("ternlease_revoked_by_others_total 1\n"));
+    let (events, _) = root.events_since(0);
+    let actors: Vec<_> = events.iter().map(|event| event.actor).collect();
+    let own = Actor { principal: same_user.principal, process: owner.into() };
+    assert_eq!(actors, [Some(own), Some(own), Some(same_user), Some(other_user)]);
+    root.verify().unwrap();
 }
 
 #[test]

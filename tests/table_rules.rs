@@ -282,3 +282,62 @@ fn resources_are_listed_with_who_is_on_them() {
     assert_eq!(t.leases_on("b"), [second]);
     assert_eq!(t.leases_on("a"), []);
 }
+
+/// From now on the table's commands are those of this owner and its principal.
+fn join(t: &Table<Arrays>, owner: u16, principal: u32) -> Actor {
+    let actor = Actor { principal, process: 100 + u32::from(owner) };
+    t.act_as(owner, actor);
+    t.set_principal(owner);
+    actor
+}
+
+#[test]
+fn release_by_other_principal_is_a_revocation_with_its_actor() {
+    let t = table();
+    join(&t, 1, 1001);
+    let [first, second, third] = ["x", "y", "z"]
+        .map(|it| granted(t.claim(0, &Claim { owner: 1, ..Claim::one("a", &[it]) })));
+    let other = join(&t, 2, 1002);
+    t.release(3, first).unwrap();
+    assert_eq!(t.give_to(3, second, 2), Err(Error::OtherPrincipal));
+    let script = join(&t, 3, 1001);
+    t.release(4, second).unwrap();
+    join(&t, 1, 1001);
+    t.release(5, third).unwrap();
+    let told = [first, second, third].map(|id| {
+        let info = t.lease(id).unwrap();
+        (info.state, info.reason.unwrap(), info.ended_by)
+    });
+    assert_eq!(
+        told,
+        [
+            (LeaseState::Revoked, Reason::Operator, Some(other)),
+            (LeaseState::Expired, Reason::Released, Some(script)),
+            (LeaseState::Expired, Reason::Released, None),
+        ]
+    );
+    assert_eq!((t.revocations(), t.foreign_revocations(), t.count(Reason::Released)), (1, 1, 2));
+    t.verify().unwrap();
+}
+
+#[test]
+fn release_during_notice_acknowledges_it() {
+    let t = table();
+    let holder = join(&t, 1, 1001);
+    let id = granted(t.claim(0, &Claim { owner: 1, ..Claim::one("a", &["x"]) }));
+    let other = join(&t, 2, 1002);
+    t.revoke(1, id, Reason::Quota, "root", 10).unwrap();
+    join(&t, 1, 1001);
+    t.release(4, id).unwrap();
+    let info = t.lease(id).unwrap();
+    assert_eq!((info.state, info.reason, info.end), (LeaseState::Revoked, Some(Reason::Quota), 4));
+    assert_eq!((info.revoker.as_deref(), info.ended_by), (Some("root"), Some(other)));
+    assert!(info.acknowledged);
+    let mut events = Vec::new();
+    t.events_since(0, &mut events);
+    let actors: Vec<_> = events.iter().map(|event| event.actor).collect();
+    assert_eq!(actors, [Some(holder), Some(other), Some(holder)]);
+    let ended = What::Ended { lease: id, reason: Reason::Quota, held: 4, acknowledged: true };
+    assert_eq!(events[2].what, ended);
+    t.verify().unwrap();
+}

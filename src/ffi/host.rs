@@ -175,6 +175,7 @@ mod shared {
 
 /// Hands a held lease to another process that uses the table, by the number that it has for itself: it ends with that process, and no
 /// longer with this one. TERN_ERR_UNKNOWN_PROCESS if no process of that number uses the table.
+/// TERN_ERR_OTHER_PRINCIPAL if the lease belongs to another user, unless this process is root's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tern_lease_hand_to(
     manager: *const tern_manager_t,

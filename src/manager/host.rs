@@ -44,7 +44,8 @@ impl LeaseManager {
     ///
     /// # Errors
     ///
-    /// [`Error::NotShared`] if the table lives in this process alone; [`Error::NotHeld`]; [`Error::UnknownLease`]; [`Error::System`].
+    /// [`Error::NotShared`] if the table lives in this process alone; [`Error::OtherPrincipal`] if the lease belongs to another user, unless this process is root's;
+    /// [`Error::NotHeld`]; [`Error::UnknownLease`]; [`Error::System`].
     pub fn keep_for_children(&self, lease: LeaseId) -> Result<Inherited, Error> {
         self.home().keep_for_children(lease)
     }
@@ -54,7 +55,8 @@ impl LeaseManager {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownProcess`] if no such process uses the table; [`Error::NotShared`]; [`Error::NotHeld`]; [`Error::UnknownLease`].
+    /// [`Error::UnknownProcess`] if no such process uses the table; [`Error::OtherPrincipal`] if the lease belongs to another user, unless this process is root's;
+    /// [`Error::NotShared`]; [`Error::NotHeld`]; [`Error::UnknownLease`].
     pub fn hand_to(&self, lease: LeaseId, process: u32) -> Result<(), Error> {
         self.home().hand_to(lease, process)
     }

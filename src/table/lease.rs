@@ -254,7 +254,7 @@ impl<M: Memory> Table<M> {
         self.leave(end)
     }
 
-    /// The holder gives the lease back. By another principal it is a revocation. During a notice
+    /// This process gives a lease back. By another principal it is a revocation. During a notice
     /// it ends the lease early, for the reason of the notice.
     pub fn release(&self, now: Time, id: LeaseId) -> Result<(), Error> {
         self.end(now, id, Reason::Released)

@@ -25,7 +25,7 @@ test "what happened, in order" {
     try expectEqual(ternlease.EventKind.ended, ended.kind);
     try expectEqual(ternlease.Reason.released, ended.reason);
     try expectEqual(1, ended.duration);
-    try expectEqual(std.c.getuid(), ended.actor_principal);
+    try expectEqual(std.os.linux.getuid(), ended.actor_principal);
     try std.testing.expect(ended.actor_process != 0 and !ended.flags.acknowledged);
     try expectEqual(granted.number + 1, ended.number);
     const health = (try events.next()).?;
