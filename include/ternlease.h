@@ -1339,7 +1339,8 @@ static inline tern_process_info_t tern_process_info_init(void)
 
 // Hands a held lease to another process that uses the table, by the number that it has for
 // itself: it ends with that process, and no longer with this one. TERN_ERR_UNKNOWN_PROCESS if
-// no process of that number uses the table.
+// no process of that number uses the table. TERN_ERR_OTHER_PRINCIPAL if the lease belongs to
+// another user, unless this process is root's.
 tern_status_t tern_lease_hand_to(const tern_manager_t *manager,
                                  tern_lease_t lease,
                                  uint32_t process,
