@@ -46,7 +46,7 @@ fn each_event_is_one_line_in_words() {
         "granted   trainer: nvidia:0 nvidia:1  (lease ",
         "queued    (forgotten)  (ticket ",
         "refused   (forgotten) after ",
-        "revoking  trainer in 1h: the machine is being emptied  (lease ",
+        "revoking  trainer in 1h: the machine is being emptied, by ",
         "revoked   trainer after ",
         r"granted   evil \u{1b}[31m\u{a}name: nvidia:0  (lease ",
         r"revoked   evil \u{1b}[31m\u{a}name after ",
