@@ -39,7 +39,7 @@ fn a_notice_lets_the_program_save_its_work() {
     assert_eq!(run.line(), "saving");
     assert_eq!(run.end(), (Some(121), None));
     let said = run.errors();
-    assert!(said.contains("is being taken away by ops? (NODE_DRAIN): "), "{said}");
+    assert!(said.contains("is being taken away by ops\\u{7} (NODE_DRAIN): "), "{said}");
     assert!(said.contains("SIGTERM, then SIGKILL"), "{said}");
     assert_eq!(manager.lease(lease).unwrap().reason, Some(Reason::Released), "given back early");
     assert_eq!(manager.active_count(), 0);

@@ -27,13 +27,13 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
 pub fn parse_interval(text: &str) -> Result<Duration, String> {
     match parse_duration(text)? {
         interval if interval < SHORTEST_INTERVAL => {
-            Err("the interval is too short: use at least 100ms".to_owned())
+            Err("the interval is too short: use at least 50ms".to_owned())
         }
         interval => Ok(interval),
     }
 }
 
-const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Reads `20G`, `20GiB`, `512M`, `40960`: MiB if nothing else is said. In MiB, rounded up.
 pub fn parse_mebibytes(text: &str) -> Result<u32, String> {
