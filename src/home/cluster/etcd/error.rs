@@ -185,7 +185,9 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
         // Layers of the transport that name no cause of their own.
         let is_layer = ["transport error", "tcp connect error"].contains(&said.as_str());
         // Many an error repeats its cause.
-        if !(is_layer && next.is_some()) && !words.iter().any(|earlier| earlier.contains(&said)) {
+        let is_said = words.iter().any(|earlier| earlier.contains(&said));
+        let is_empty = is_layer && next.is_some();
+        if !is_said && !is_empty {
             words.push(said);
         }
     }
