@@ -174,7 +174,7 @@ fn granted(lease: Option<GpuLease>) -> Result<u64, Failure> {
 }
 
 fn no_devices() -> Failure {
-    Failure::new(TERN_EMPTY, "the pool has no devices; tern_pool_absence() says why")
+    Failure::new(TERN_EMPTY, "the pool has no devices; the pool's absence says why")
 }
 
 /// Asks for devices and waits for them as long as the claim says. TERN_BUSY if the claim does not wait, TERN_TIMEOUT if it waited in vain,
@@ -234,7 +234,7 @@ pub unsafe extern "C" fn tern_pool_enqueue(
             let outcome = with_claim(pool, claim, |made, claim| {
                 if claim.flags & TERN_CLAIM_KEEP_ALIVE != 0 {
                     let problem = "asks to keep a lease alive that is not there yet; \
-                                   call tern_gpu_lease_keep_alive() once it is";
+                                   keep the lease alive once it is granted";
                     return Err(wrong("claim.flags", problem));
                 }
                 Ok(made.submit()?)

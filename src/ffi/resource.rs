@@ -104,7 +104,7 @@ pub unsafe extern "C" fn tern_resource_set_health(
                 0 => Health::Draining,
                 -1 => Health::Failed,
                 _ => {
-                    let problem = "is none of TERN_HEALTHY, TERN_DRAINING, TERN_FAILED";
+                    let problem = "is none of healthy, draining and failed";
                     return Err(Failure::argument(TERN_ERR_BAD_VALUE, "health", problem));
                 }
             };

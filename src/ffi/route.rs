@@ -94,7 +94,7 @@ fn read(route: &tern_route_t) -> Result<Route, Failure> {
 }
 
 fn no_route() -> Failure {
-    Failure::new(TERN_EMPTY, "the machine has no network; tern_machine_set_route() gives it one")
+    Failure::new(TERN_EMPTY, "the machine has no network; set a route of the machine first")
 }
 
 /// The way to where results can be fetched from, as far as it is known by now. TERN_EMPTY if there is no network.

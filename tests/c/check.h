@@ -100,6 +100,9 @@ static inline void check_status(int32_t is, int32_t should, const tern_error_t *
     check(error->struct_size == sizeof *error, error, file, line, "the error keeps its size");
     check(memchr(error->message, 0, sizeof error->message) != NULL && error->message[0] != 0, error, file, line,
           "the error has a message, terminated");
+    /* Users of other languages read it, too. An _init function exists in C alone, as do the structs that it makes. */
+    check(strstr(error->message, "tern_") == NULL && strstr(error->message, "TERN_") == NULL, error, file, line,
+          "the error names nothing of C");
 }
 
 /* A trit is the expected one; the error tells why it is unknown, or was left alone. */

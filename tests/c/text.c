@@ -31,7 +31,7 @@ static const struct argument {
     ARGUMENT("tern_manager_claim", texts[1].data, texts[1].len, TERN_ERR_EMPTY_NAME),
     ARGUMENT("tern_manager_enqueue", claim.holder, claim.holder_len, TERN_ERR_EMPTY_NAME),
     ARGUMENT("tern_manager_enqueue", texts[1].data, texts[1].len, TERN_ERR_EMPTY_NAME),
-    { "tern_pool_open", offsetof(struct world, url), offsetof(struct world, url_len), TERN_ERR_BAD_URL, TERN_ERR_BAD_URL, 4096 },
+    { "tern_pool_open", offsetof(struct world, url), offsetof(struct world, url_len), TERN_OK, TERN_ERR_BAD_URL, 4096 },
     /* Which devices: if nothing is said, the environment is asked. */
     { "tern_pool_open", offsetof(struct world, pool_options.devices), offsetof(struct world, pool_options.devices_len), TERN_OK,
       TERN_ERR_BAD_VALUE, 4096 },
