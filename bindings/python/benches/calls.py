@@ -21,7 +21,7 @@ def tell(name: str, nanoseconds: float) -> None:
 def main() -> None:
     # The cheapest call there is; the public interface tells the version as text.
     tell("bare", best(ternlease._lib.tern_version, 100_000))  # type: ignore[attr-defined]
-    with ternlease.LeaseManager() as manager:
+    with ternlease.LeaseManager("process:") as manager:
         lease = manager.acquire("gpu0", "bench", 3600)
         tell("state", best(lambda: lease.state, 100_000))
         tell("renew", best(lease.renew, 50_000))
@@ -30,7 +30,7 @@ def main() -> None:
         tell("renew_1000", best(lambda: manager.renew_all(leases), 100) / MANY)
         for one in [lease, *leases]:
             one.detach()
-    with ternlease.GpuPool(devices="fake:8") as pool:
+    with ternlease.GpuPool("process:", devices="fake:8") as pool:
 
         def claim_release() -> None:
             claimed = pool.try_claim()

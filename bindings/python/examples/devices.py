@@ -11,7 +11,8 @@ from ternlease import GpuPool, NoDevices, Timeout
 
 
 def main() -> None:
-    with GpuPool(devices="" if "TERNLEASE_DEVICES" in os.environ else "fake:4") as pool:
+    # GPUs that exist are claimed in the pool that all programs of this machine share.
+    with GpuPool() if "TERNLEASE_DEVICES" in os.environ else GpuPool("process:", devices="fake:4") as pool:
         try:
             pair = pool.claim(2, holder="trainer", timeout=60)
         except NoDevices:

@@ -12,7 +12,7 @@ def main() -> None:
         ):
             verdict = machine.verdict(task)
             print(f"{name}: {'fetch it' if verdict else 'do it here'}")
-        with GpuPool(devices="fake:2") as pool:
+        with GpuPool("process:", devices="fake:2") as pool:
             task = Task(FnCost.matmul(20_000, 20_000, 20_000, 3_200_000_000), Kind.DENSE32)
             print("matmul 20k:", machine.advise(task, pool, 2).choice.name)
 

@@ -24,7 +24,7 @@ async def count_grants(manager: LeaseManager) -> int:
 
 async def main() -> None:
     done: List[str] = []
-    with GpuPool(devices="fake:2") as pool:
+    with GpuPool("process:", devices="fake:2") as pool:
         grants = asyncio.ensure_future(count_grants(pool.manager))
         await asyncio.sleep(0)
         async with await pool.claim_async(2, holder="first"):

@@ -25,14 +25,14 @@ def manager() -> Iterator[LeaseManager]:
 @pytest.fixture
 def real() -> Iterator[LeaseManager]:
     """A table with a real clock."""
-    with LeaseManager() as opened:
+    with LeaseManager("process:") as opened:
         yield opened
 
 
 @pytest.fixture
 def pool() -> Iterator[GpuPool]:
     """Four devices that do not exist."""
-    with GpuPool(devices="fake:4") as opened:
+    with GpuPool("process:", devices="fake:4") as opened:
         yield opened
 
 

@@ -95,7 +95,7 @@ def test_a_time_limit_of_asyncio(pool: GpuPool) -> None:
 
 def test_without_devices() -> None:
     async def main() -> None:
-        with GpuPool(devices="none") as pool, pytest.raises(NoDevices):
+        with GpuPool("process:", devices="none") as pool, pytest.raises(NoDevices):
             await pool.claim_async()
 
     asyncio.run(main())
@@ -117,7 +117,7 @@ def test_claims_on_named_resources(manager: LeaseManager) -> None:
 
 def test_closing_wakes_a_task_that_waits() -> None:
     async def main() -> None:
-        with GpuPool(devices="fake:1") as pool:
+        with GpuPool("process:", devices="fake:1") as pool:
             pool.claim().detach()
             waiting = asyncio.ensure_future(pool.claim_async())
             await until(pool.pending_claimers)

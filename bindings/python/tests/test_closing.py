@@ -11,9 +11,9 @@ from ternlease import Busy, Closed, Events, GpuPool, LeaseManager, MachCap, Mana
 
 
 def opened() -> List[Managed]:
-    manager = LeaseManager()
+    manager = LeaseManager("process:")
     return [
-        GpuPool(devices="fake:1"),
+        GpuPool("process:", devices="fake:1"),
         MachCap.read(benchmarks=False, network=False),
         manager.events(),
         manager.lease(manager.acquire("gpu0", "a").detach()).watch(),
@@ -73,7 +73,7 @@ def test_using_what_is_closed_is_a_clear_error(manager: LeaseManager) -> None:
 
 
 def test_a_kept_exception_keeps_nothing_open() -> None:
-    manager = LeaseManager()
+    manager = LeaseManager("process:")
     events = manager.events()
     manager.claim("a", "gpu0").detach()
     kept: List[BaseException] = []
@@ -100,7 +100,7 @@ def test_a_kept_exception_keeps_nothing_open() -> None:
 
 @pytest.mark.filterwarnings("default::ResourceWarning")
 def test_what_was_forgotten_is_closed_with_a_warning() -> None:
-    manager = LeaseManager()
+    manager = LeaseManager("process:")
     events = manager.events()
     with pytest.warns(ResourceWarning, match="not closed: <LeaseManager>"):
         del manager
@@ -115,7 +115,7 @@ def test_nothing_that_is_open_can_be_sent_elsewhere() -> None:
         with pytest.raises(TypeError, match="process"):
             pickle.dumps(one)
         one.close()
-    with LeaseManager() as manager, manager.acquire("gpu0", "a") as lease:
+    with LeaseManager("process:") as manager, manager.acquire("gpu0", "a") as lease:
         with pytest.raises(TypeError, match="id"):
             pickle.dumps(lease)
 
@@ -127,7 +127,7 @@ def test_closing_wakes_whoever_waits() -> None:
         lambda pool: pool.enqueue().wait(),
         lambda pool: pool.enqueue().wait(3600),
     ):
-        pool = GpuPool(devices="fake:1")
+        pool = GpuPool("process:", devices="fake:1")
         pool.claim().detach()
         raised: List[type] = []
 
@@ -182,7 +182,7 @@ def test_closing_an_event_reader_wakes_its_loop(manager: LeaseManager) -> None:
 
 def test_closing_in_the_middle_of_calls_on_other_threads() -> None:
     for _ in range(20):
-        manager = LeaseManager()
+        manager = LeaseManager("process:")
         begun = threading.Barrier(5)
 
         def work(manager: LeaseManager = manager, begun: threading.Barrier = begun) -> None:

@@ -49,3 +49,9 @@ def test_an_error_says_what_happened_and_what_to_do(manager: LeaseManager) -> No
     with pytest.raises(ternlease.SystemFailure) as refused:
         LeaseManager("host:/nowhere/at/all")
     assert refused.value.errno == 2
+
+
+def test_message_of_a_pool_without_devices_names_no_function_of_c() -> None:
+    with ternlease.GpuPool("process:", devices="none") as pool, pytest.raises(ternlease.NoDevices) as raised:
+        pool.claim()
+    assert str(raised.value) == "the pool has no devices; the pool's absence says why"

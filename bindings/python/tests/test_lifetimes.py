@@ -50,7 +50,7 @@ def does_not_grow(do: Callable[[], None], times: int = TIMES) -> None:
 
 def test_managers() -> None:
     def once() -> None:
-        with LeaseManager(leases=8, tickets=8, resources=8, history=8) as manager:
+        with LeaseManager("process:", leases=8, tickets=8, resources=8, history=8) as manager:
             manager.acquire("gpu0", "a").release()
 
     does_not_grow(once)
@@ -58,7 +58,7 @@ def test_managers() -> None:
 
 def test_pools() -> None:
     def once() -> None:
-        with GpuPool(devices="fake:1") as pool, pool.claim():
+        with GpuPool("process:", devices="fake:1") as pool, pool.claim():
             pass
 
     does_not_grow(once, TIMES // 10)

@@ -146,7 +146,7 @@ def test_an_exception_in_progress_gets_out() -> None:
 
 def test_advice_with_the_line_taken_into_account() -> None:
     task = Task(FnCost.matmul(20_000, 20_000, 20_000, 8), Kind.DENSE64, threads=2)
-    with estimated() as machine, GpuPool(devices="fake:2") as pool:
+    with estimated() as machine, GpuPool("process:", devices="fake:2") as pool:
         advice = machine.advise(task, pool, 2)
         assert advice.choice is Choice.GPU_NOW
         assert advice.gpu_now == advice.gpu
@@ -156,7 +156,7 @@ def test_advice_with_the_line_taken_into_account() -> None:
         assert advice.as_dict()["choice"] == "gpu_now"
         with pool.claim(2):
             assert machine.advise(task, pool).choice is not Choice.GPU_NOW
-    with estimated() as machine, GpuPool(devices="none") as pool:
+    with estimated() as machine, GpuPool("process:", devices="none") as pool:
         assert machine.advise(task, pool).why_not_gpu is Obstacle.NO_DEVICE
 
 

@@ -78,7 +78,7 @@ def test_only_such_devices(pool: GpuPool) -> None:
 
 
 def test_a_machine_without_devices_is_no_special_case() -> None:
-    with GpuPool(devices="none") as pool:
+    with GpuPool("process:", devices="none") as pool:
         assert pool.capacity == 0
         assert pool.try_claim() is None
         assert pool.try_claim(2, min_memory_mib=1) is None
@@ -90,7 +90,7 @@ def test_a_machine_without_devices_is_no_special_case() -> None:
 
 
 def test_parts_of_a_device() -> None:
-    with GpuPool(devices="fake:1", slots=2) as pool, pool.claim(slots=1), pool.claim(slots=1):
+    with GpuPool("process:", devices="fake:1", slots=2) as pool, pool.claim(slots=1), pool.claim(slots=1):
         assert pool.try_claim(slots=1) is None
         assert pool.status(0).leased_slots == 2
 
@@ -150,14 +150,25 @@ def test_a_pool_on_a_manager(manager: LeaseManager) -> None:
     lease.release()
 
 
+def test_claim_for_no_device_is_an_error(pool: GpuPool, manager: LeaseManager) -> None:
+    """To the library zero is "not said", which is one: a caller who computes 0 does not mean one."""
+    for claim in (pool.claim, pool.try_claim, pool.enqueue, pool.expected_wait):
+        with pytest.raises(InvalidArgument, match="at least 1"):
+            claim(0)
+    with pytest.raises(InvalidArgument, match="at least 1"):
+        manager.claim("trainer", ["gpu0"], count=0)
+    with pool.claim(4) as lease:
+        assert len(lease.devices) == 4
+
+
 def test_bad_pools() -> None:
     with pytest.raises(InvalidArgument):
-        GpuPool(devices="nonsense")
+        GpuPool("process:", devices="nonsense")
     with pytest.raises(InvalidArgument):
         GpuPool("nowhere:")
     with pytest.raises(OverflowError):
-        GpuPool(devices="fake:1", slots=-1)
-    with GpuPool(devices="fake:1") as pool:
+        GpuPool("process:", devices="fake:1", slots=-1)
+    with GpuPool("process:", devices="fake:1") as pool:
         with pytest.raises(InvalidArgument):
             pool.device(1)
         with pytest.raises(NotFound):

@@ -2,6 +2,7 @@
 
 import asyncio
 import builtins
+import os
 import re
 import subprocess
 import sys
@@ -52,8 +53,13 @@ def python_blocks() -> List[str]:
     return re.findall(r"^```python\n(.*?)^```", (PACKAGE / "README.md").read_text(), re.M | re.S)
 
 
-def run(*arguments: str) -> str:
-    ended = subprocess.run([sys.executable, "-W", "error", *arguments], capture_output=True, text=True)
+# With it, a program that opens the shared pool of the machine does not meet other programs.
+ALONE = PACKAGE.parents[1] / "scripts" / "with-private-shm"
+
+
+def run(*arguments: str, **environment: str) -> str:
+    command = [str(ALONE), sys.executable, "-W", "error", *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **environment})
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr == ""
     return ended.stdout
@@ -62,7 +68,20 @@ def run(*arguments: str) -> str:
 def test_the_quick_start() -> None:
     quick_start = python_blocks()[0]
     assert len(quick_start.splitlines()) <= 10
-    assert run("-c", quick_start) == QUICK_START
+    assert run("-c", quick_start, TERNLEASE_DEVICES="fake:8") == QUICK_START
+
+
+def test_pool_without_url_is_the_shared_pool_of_the_machine() -> None:
+    program = """
+from ternlease import Busy, GpuPool, LeaseManager
+with GpuPool() as one, GpuPool() as other, one.claim():
+    try:
+        other.claim(timeout=0)
+    except Busy:
+        with LeaseManager() as manager:
+            print(one.manager.host().path == manager.host().path)
+"""
+    assert run("-c", program, TERNLEASE_DEVICES="fake:1") == "True\n"
 
 
 def test_the_tasks_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,7 +94,7 @@ def test_the_tasks_of_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
     exec(python_blocks()[1], names)
 
     async def main() -> None:
-        with ternlease.GpuPool(devices="fake:2") as pool:
+        with ternlease.GpuPool("process:", devices="fake:2") as pool:
             log = asyncio.ensure_future(names["log"](pool.manager))
             await asyncio.sleep(0)
             await names["train"](pool)

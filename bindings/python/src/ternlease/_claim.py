@@ -6,6 +6,8 @@ from typing import Any, Iterable, List, TypedDict, Union
 from ._c import constants as c
 from ._c import structs
 from ._c.calls import encoded, signed, whole
+from ._enums import Status
+from ._errors import InvalidArgument
 from ._lease import LeaseLike, lease_id
 from ._time import Clock, Span
 
@@ -70,12 +72,22 @@ def claim_struct(clock: Clock, holder: str, resources: Resources, ttl: Any, wait
     return claim
 
 
+def claim_count(value: int) -> int:
+    """How many a claim asks for. To the library zero means that nothing was said, which is one."""
+    count = whole("count", value, 32)
+    if count == 0:
+        raise InvalidArgument(Status.ERR_BAD_VALUE, message="the claim asks for none; count must be at least 1")
+    return count
+
+
 def fill(claim: Any, clock: Clock, flags: Any, options: Any) -> None:
     """Sets what was asked for, of those things that claims of both kinds have."""
     for name, value in options.items():
         if name in flags:
             claim.flags |= flags[name] if value else 0
-        elif name in ("count", "slots", "memory_mib", "min_memory_mib"):
+        elif name == "count":
+            claim.count = claim_count(value)
+        elif name in ("slots", "memory_mib", "min_memory_mib"):
             setattr(claim, name, whole(name, value, 32))
         elif name == "priority":
             claim.priority = signed(name, value, 32)

@@ -5,7 +5,7 @@ from typing import Any, Iterable, Tuple, TypedDict
 from ._c import constants as c
 from ._c import structs
 from ._c.calls import encoded, signed, whole
-from ._claim import fill, texts
+from ._claim import claim_count, fill, texts
 from ._enums import Status, Vendor
 from ._errors import InvalidArgument
 from ._lease import LeaseLike
@@ -50,7 +50,7 @@ FLAGS = {"spare": c.CLAIM_SPARE, "preemptible": c.CLAIM_PREEMPTIBLE, "preempt": 
 
 def gpu_claim_struct(clock: Clock, count: int, wait: Any, options: Any) -> Any:
     """A claim for devices, as the library takes it."""
-    claim = structs.GpuClaim(count=whole("count", count, 32), wait=clock.span("timeout", wait))
+    claim = structs.GpuClaim(count=claim_count(count), wait=clock.span("timeout", wait))
     rest = dict(options)
     claim.holder, claim.holder_len = encoded("holder", rest.pop("holder", ""))
     devices = rest.pop("devices", ())

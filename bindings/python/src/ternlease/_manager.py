@@ -39,16 +39,17 @@ STATES_BY_BYTE: Dict[int, LeaseState] = {trit & 0xFF: state for trit, state in S
 class LeaseManager(Managed):
     """A table of leases on named resources.
 
-    The URL picks its home: "process:" is a table of its own, shared by the threads of this process; "host:",
-    "host:NAME" and "host:/PATH" are tables that all processes of this machine share. With `ticks`, time is counted in
-    calls of `tick()`, and all times are whole numbers of those; otherwise they are seconds.
+    The URL picks its home: "host:" (the default), "host:NAME" and "host:/PATH" are tables that all processes of this
+    machine share; "process:" is a private table, shared by the threads of this process. With `ticks`, time is counted
+    in calls of `tick()`, and all times are whole numbers of those; otherwise they are seconds. Only a private table
+    can count ticks: with `ticks`, the default is "process:".
     """
 
     _clock: Clock
 
     def __init__(
         self,
-        url: str = "process:",
+        url: Optional[str] = None,
         *,
         ticks: bool = False,
         open_house: bool = False,
@@ -67,6 +68,8 @@ class LeaseManager(Managed):
             resources=whole("resources", resources, 32),
             history=whole("history", history, 32),
         )
+        if url is None:
+            url = "process:" if ticks else "host:"
         opened = handles.Manager()
         call(lib.tern_manager_open, *encoded("url", url), options, opened)
         self._adopt_handle(opened, TickClock() if ticks else RealClock())

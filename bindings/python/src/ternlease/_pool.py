@@ -34,15 +34,16 @@ if TYPE_CHECKING:
 class GpuPool(Managed):
     """Devices, to be claimed.
 
-    The URL is that of a `LeaseManager`: "process:" is a pool of its own, "host:" is shared by all processes of this
-    machine. `devices` says which: "host" for those of this machine, "fake:8" for eight that do not exist,
-    "file:/path" for those that a file declares, "none"; if nothing is said, what TERNLEASE_DEVICES says, else "host".
+    The URL is that of a `LeaseManager`: "host:" (the default) is the pool that all processes of this machine share,
+    "process:" a private one, which does not know what other programs use. `devices` says which: "host" for those of
+    this machine, "fake:8" for eight that do not exist, "file:/path" for those that a file declares, "none"; if nothing
+    is said, what TERNLEASE_DEVICES says, else "host".
     A machine without GPUs is no special case: `try_claim()` gives None there, and `absence()` says why.
     """
 
     def __init__(
         self,
-        url: str = "process:",
+        url: str = "host:",
         *,
         devices: str = "",
         slots: int = 0,
