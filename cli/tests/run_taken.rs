@@ -41,7 +41,9 @@ fn a_notice_lets_the_program_save_its_work() {
     let said = run.errors();
     assert!(said.contains("is being taken away by ops\\u{7} (NODE_DRAIN): "), "{said}");
     assert!(said.contains("SIGTERM, then SIGKILL"), "{said}");
-    assert_eq!(manager.lease(lease).unwrap().reason, Some(Reason::Released), "given back early");
+    let info = manager.lease(lease).unwrap();
+    assert_eq!((info.state, info.reason), (LeaseState::Revoked, Some(Reason::NodeDrain)));
+    assert!(info.acknowledged, "the program ended before its notice did");
     assert_eq!(manager.active_count(), 0);
 }
 
@@ -118,7 +120,9 @@ fn the_time_of_a_program_can_be_limited() {
         assert_eq!(run.end(), (Some(124), None));
         let said = run.errors();
         assert!(said.contains(&format!("the time is up ({time}): 10s left")), "{said}");
-        assert_eq!(manager.state(lease), Some(LeaseState::Expired), "it ended within its notice");
+        let info = manager.lease(lease).unwrap();
+        assert_eq!((info.state, info.reason), (LeaseState::Revoked, Some(Reason::MaxDuration)));
+        assert!(info.acknowledged, "the program ended before its notice did");
         true
     });
     for grace in ["100ms", "0"] {

@@ -144,7 +144,8 @@ pub(super) fn time(micros: u64, usual: Duration) -> Result<Duration, Failure> {
         0 => Ok(usual),
         micros @ ..=FOREVER => Ok(Duration::from_micros(micros)),
         _ => {
-            let problem = "has a time that does not fit into 48 bits of microseconds; give a shorter one";
+            let problem =
+                "has a time that does not fit into 48 bits of microseconds; give a shorter one";
             Err(Failure::argument(TERN_ERR_TIME_TOO_LARGE, "options", problem))
         }
     }
