@@ -60,13 +60,14 @@ static void come_in_order_with_all_they_tell()
     const auto revoking = events.next().value();
     CHECK(revoking.kind == event_kind::revoking && revoking.reason == tern::reason::quota &&
           revoking.until == tern::moment(9));
+    const auto revoked = lease.id();
     lease.release().value();
     const auto ended = events.next().value();
     CHECK(ended.kind == event_kind::ended && ended.reason == tern::reason::quota && ended.duration.count() == 7);
     CHECK(ended.acknowledged && !revoking.acknowledged);
     CHECK(ended.actor.process == static_cast<std::uint32_t>(getpid()));
     CHECK(ended.actor.principal == static_cast<std::uint32_t>(getuid()));
-    CHECK(manager.lease(lease.id()).value().acknowledged);
+    CHECK(manager.info(revoked).value().acknowledged);
 
     manager.set_health("gpu0", tern::health::draining).value();
     const auto health = events.next().value();
