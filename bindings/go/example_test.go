@@ -107,7 +107,7 @@ func ExampleLease_Watch() {
 	}
 	// Output:
 	// save your work until 5
-	// over: RELEASED
+	// over: PREEMPTED
 }
 
 // Who waits for whom in a circle, and whom to revoke.
