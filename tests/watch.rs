@@ -31,8 +31,8 @@ fn notice_then_end_then_nothing() {
     assert!(told.recv().unwrap().at < notice.at);
     manager.release(lease).unwrap();
     let end = told.recv().unwrap();
-    assert_eq!((end.lease, end.state), (lease, Some(LeaseState::Expired)));
-    assert_eq!(end.reason, Some(Reason::Released));
+    assert_eq!((end.lease, end.state), (lease, Some(LeaseState::Revoked)));
+    assert_eq!(end.reason, Some(Reason::Quota));
     // The callback is gone, and its sender with it.
     assert!(told.recv().is_err());
 }

@@ -30,7 +30,7 @@ trainer gave its two back, and the next one has [0]
     "notice.py": """\
 told: gpu0 will be revoked at tick 3: NODE_DRAIN
 saves its work and gives gpu0 back
-told: the lease is over: RELEASED
+told: the lease is over: NODE_DRAIN
 """,
     "placement.py": """\
 hash 64 KiB: do it here
