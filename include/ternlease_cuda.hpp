@@ -6,7 +6,7 @@
  *     #include <ternlease_cuda.hpp>
  *     using namespace std::chrono_literals;
  *
- *     auto pool = tern::pool::open("process:").value();
+ *     auto pool = tern::pool::open().value();
  *     auto gpu = pool.claim().vendor(tern::vendor::nvidia).ttl(60s).keep_alive().wait(5s).value();
  *     {
  *         const auto guard = tern::cuda::device_guard::enter(gpu).value();

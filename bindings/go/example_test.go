@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
 	"time"
 
 	ternlease "github.com/ternlease/ternlease/bindings/go"
@@ -12,8 +13,10 @@ import (
 
 // Two GPUs for as long as they are needed, kept alive by the library.
 func Example() {
+	os.Setenv("TERNLEASE_DEVICES", "fake:8") // eight GPUs that do not exist
+	defer os.Unsetenv("TERNLEASE_DEVICES")
 	// quick start: begin
-	pool, err := ternlease.OpenPool("process:", ternlease.PoolOptions{Devices: "fake:8"}) // without Devices: those of this machine
+	pool, err := ternlease.OpenPool("host:", ternlease.PoolOptions{}) // the GPUs of this machine, shared with all other programs
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -53,8 +53,8 @@ func (options *PoolOptions) lower(raw *C.tern_pool_options_t, pinned *pins) {
 	raw.devices, raw.devices_len = pinned.chars(options.Devices)
 }
 
-// OpenPool opens a pool with a table in the home that a URL names, as Open does: "process:" is a pool of its own in this
-// process. May take a while, as it asks drivers; one that hangs is given up.
+// OpenPool opens a pool with a table in the home that a URL names, as Open does: "host:", or "", is the pool that all
+// processes of this machine share; "process:" is a private one of this process. May take a while, as it asks drivers; one that hangs is given up.
 func OpenPool(url string, options PoolOptions) (*Pool, error) {
 	if err := fits(); err != nil {
 		return nil, err

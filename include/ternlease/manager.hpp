@@ -58,9 +58,9 @@ public:
     /// None: all calls fail with status::null.
     manager() noexcept = default;
 
-    /// Opens the table that a URL names. "process:" is a new table, shared by the threads of this process; "host:",
-    /// "host:NAME" and "host:/PATH" are tables that all processes of this machine share.
-    static result<manager> open(std::string_view url, const options& how = {})
+    /// Opens the table that a URL names. "host:", "host:NAME" and "host:/PATH" are tables that all processes of this
+    /// machine share; "process:" is a new, private table, shared by the threads of this process.
+    static result<manager> open(std::string_view url = "host:", const options& how = {})
     {
         if (auto fits = abi_check(); !fits)
             return fits.error();

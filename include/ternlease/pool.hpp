@@ -51,7 +51,7 @@ struct pool_options {
 
 /// Devices, to be claimed.
 ///
-///     const auto pool = tern::pool::open("process:").value();
+///     const auto pool = tern::pool::open().value(); // shared with all programs of this machine
 ///     if (auto gpu = pool.claim().min_memory_mib(40000).wait(60s))
 ///         train(gpu->devices().value());
 ///     else if (gpu.status() == tern::status::empty)
@@ -64,8 +64,9 @@ public:
     /// None: all calls fail with status::null.
     pool() noexcept = default;
 
-    /// Opens a pool with a table in the home that a URL names: "process:" is a pool of its own in this process.
-    static result<pool> open(std::string_view url, const pool_options& how = {})
+    /// Opens a pool with a table in the home that a URL names: "host:" is the pool that all processes of this machine
+    /// share, "process:" a private one, which does not know what other programs use.
+    static result<pool> open(std::string_view url = "host:", const pool_options& how = {})
     {
         if (auto fits = abi_check(); !fits)
             return fits.error();

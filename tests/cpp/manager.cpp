@@ -19,7 +19,6 @@ static_assert(std::is_copy_constructible_v<manager> && std::is_nothrow_move_cons
 static void opens_what_there_is()
 {
     CHECK(manager::open("process:").has_value());
-    CHECK_STATUS(manager::open(""), bad_url);
     CHECK_STATUS(manager::open("nowhere:"), bad_url);
     CHECK_STATUS(manager::open("\xff"), bad_text);
     tern::options large;

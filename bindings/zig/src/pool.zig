@@ -53,7 +53,7 @@ pub const PoolOptions = struct {
 
 /// Devices, to be claimed.
 ///
-///     var pool = try Pool.open("process:", .{});
+///     var pool = try Pool.open("host:", .{});
 ///     defer pool.close();
 ///     const gpu = pool.claim(.{ .min_memory_mib = 40_000, .wait = 60 * ternlease.second }) catch |err| switch (err) {
 ///         error.Empty => return trainOnTheCpu(), // this machine has no devices, and absence() says why
@@ -69,7 +69,8 @@ pub const Pool = struct {
     manager: Manager,
     details: ?*Details = null,
 
-    /// Opens a pool with a table in the home that a URL names: "process:" is a pool of its own in this process.
+    /// Opens a pool with a table in the home that a URL names: "host:", or "", is the pool that all
+    /// processes of this machine share; "process:" is a private one of this process.
     pub fn open(url: []const u8, options: PoolOptions) Error!Pool {
         try errors.abiCheck(options.details);
         const raw = options.toC();
