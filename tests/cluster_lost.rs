@@ -1,4 +1,5 @@
-//! A process whose etcd session ends while etcd is unreachable learns it on every channel, without an answer of etcd.
+//! A process whose etcd session ends while etcd is unreachable learns it on every channel, without
+//! an answer of etcd.
 #![cfg(all(target_os = "linux", feature = "cluster"))]
 
 #[path = "common/etcd.rs"]

@@ -193,6 +193,8 @@ pub(super) fn status_of(error: &Error) -> tern_status_t {
         Error::OtherPrincipal => TERN_ERR_OTHER_PRINCIPAL,
         // The boundary gives times in the manager's own unit, at least one resource, and no islands: these cannot come from a caller.
         Error::Corrupt
+        | Error::StoreWentBack { .. }
+        | Error::OtherStore
         | Error::TimeBackwards
         | Error::WrongClock
         | Error::CountIsZero

@@ -20,8 +20,9 @@ use crate::table::{Error, Event};
 /// A reader does not keep the manager open. One that falls behind by more than [`Limits::history`](crate::Limits::history) events is told
 /// how many it [missed](Self::missed), and goes on with the oldest there is.
 ///
-/// When the session of this process with etcd ends while etcd is unreachable, the reader gets [`What::Ended`](crate::What::Ended) with
-/// [`Reason::EngineLost`](crate::Reason::EngineLost) for each lease of this process at once. The table records these ends later; this reader then skips
+/// When the session of this process with etcd ends while etcd is unreachable, the reader gets
+/// [`What::Ended`](crate::What::Ended) with [`Reason::EngineLost`](crate::Reason::EngineLost) for
+/// each lease of this process at once. The table records these ends later; this reader then skips
 /// them, and their numbers. Until then such an event has the number of the event before it.
 ///
 /// ```

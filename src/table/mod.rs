@@ -363,7 +363,11 @@ records! {
 /// `2^(31 - bits)` leases per second on average (with the default limits: 16,384).
 /// Ids stay below 2^63 until the year 2106.
 pub fn first_sequence(limits: Limits, since_1970: std::time::Duration) -> u64 {
-    let bits = limits.sizes().id_bits();
+    sequence_at(limits.sizes().id_bits(), since_1970)
+}
+
+/// As [`first_sequence`], for a table whose ids have so many bits for the place of the record.
+pub(crate) fn sequence_at(bits: u32, since_1970: std::time::Duration) -> u64 {
     let scaled = since_1970.as_nanos() << (31 - bits.min(31));
     (scaled / 1_000_000_000) as u64
 }

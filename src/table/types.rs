@@ -334,6 +334,16 @@ pub enum Error {
     NotShared,
     /// The lease belongs to another principal ([`Actor`](super::Actor)), which alone may transfer it.
     OtherPrincipal,
+    /// etcd answers with a smaller revision (`found`) than this process has seen: it was restored
+    /// from an older backup, or replaced.
+    StoreWentBack {
+        /// The highest revision that this process has seen.
+        seen: i64,
+        /// The revision of the answer.
+        found: i64,
+    },
+    /// etcd has another history of the table than this process has read, or is another cluster.
+    OtherStore,
 }
 
 impl fmt::Display for Error {
@@ -391,6 +401,17 @@ impl fmt::Display for Error {
             Error::NotShared => "the table lives in this process alone; open `host:` to share one",
             Error::OtherPrincipal => {
                 "the lease belongs to another user; transfer it as that user or as root, or revoke it"
+            }
+            Error::StoreWentBack { seen, found } => {
+                return write!(
+                    f,
+                    "etcd went back from revision {seen} to {found}: it was restored from an older backup, or replaced; \
+                     end all programs that use this table and start them again"
+                );
+            }
+            Error::OtherStore => {
+                "etcd has not the table that this process has used: it was restored from an older backup, or another cluster \
+                 answers; end all programs that use this table and start them again"
             }
             Error::System(number) => {
                 let cause = std::io::Error::from_raw_os_error(*number);

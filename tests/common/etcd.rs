@@ -41,6 +41,8 @@ pub struct Etcd {
     certificates: Option<Certificates>,
     to_disk: bool,
     also_at: Option<Ipv4Addr>,
+    /// Clusters of the same servers with different tokens have different ids.
+    token: &'static str,
 }
 
 struct Node {
@@ -82,7 +84,7 @@ impl Etcd {
             nodes.iter_mut().for_each(|node| node.door = peer_door(node.peer));
         }
         let Setup { certificates, to_disk, also_at, .. } = setup;
-        let mut etcd = Etcd { directory, nodes, certificates, to_disk, also_at };
+        let mut etcd = Etcd { directory, nodes, certificates, to_disk, also_at, token: "first" };
         for index in 0..size {
             etcd.launch(index);
         }
@@ -177,6 +179,26 @@ impl Etcd {
         self.await_health(index);
     }
 
+    /// Servers without data that start from now on form another cluster than before.
+    pub fn become_another(&mut self) {
+        self.token = "another";
+    }
+
+    /// Copies all data of a server that does not run.
+    pub fn back_up(&self, index: usize) {
+        copy(&self.data(index), &self.backup(index));
+    }
+
+    /// Replaces all data of a server that does not run by the last copy.
+    pub fn restore(&self, index: usize) {
+        self.wipe(index);
+        copy(&self.backup(index), &self.data(index));
+    }
+
+    fn backup(&self, index: usize) -> PathBuf {
+        self.directory.join(format!("{}.backup", self.nodes[index].name))
+    }
+
     /// Removes all data of a server that does not run.
     pub fn wipe(&self, index: usize) {
         fs::remove_dir_all(self.data(index)).unwrap();
@@ -220,6 +242,7 @@ impl Etcd {
             .args(["--listen-peer-urls", &peer, "--initial-advertise-peer-urls", &door])
             .args(["--listen-metrics-urls", &health])
             .args(["--initial-cluster", &members.join(",")])
+            .args(["--initial-cluster-token", self.token])
             .args(["--log-level", "warn"])
             .stdin(Stdio::null())
             .stdout(log.try_clone().unwrap())
@@ -328,6 +351,17 @@ fn server() -> Option<&'static Path> {
         println!("skipped: go, which builds etcd, is missing");
     }
     server.as_deref()
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &target),
+            false => drop(fs::copy(entry.path(), target).unwrap()),
+        }
+    }
 }
 
 fn own_directory() -> PathBuf {

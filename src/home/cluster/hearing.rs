@@ -52,7 +52,12 @@ impl Heard {
             SessionNews::Jeopardy { since } => {
                 self.silent_since.store(since.max(1), Ordering::Release);
             }
-            SessionNews::Safe => self.silent_since.store(0, Ordering::Release),
+            SessionNews::Safe => {
+                self.silent_since.store(0, Ordering::Release);
+                // It may have been restored from a backup meanwhile: the next look tells.
+                self.changed.store(true, Ordering::Release);
+                self.tell_keeper();
+            }
             SessionNews::Lost => self.set_lost(),
         }
     }

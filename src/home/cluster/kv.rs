@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::table::Time;
+use crate::table::{Error, Time};
 
 /// Counts the changes of the whole store; a key's is that of its last change, 0 if there is no such key.
 pub(crate) type Revision = i64;
@@ -141,5 +141,9 @@ pub(crate) trait Engine: Kv + fmt::Debug {
         known: &str,
         tell: Listener<WatchNews>,
     ) -> Result<Box<dyn Watch>, Trouble>;
+    /// Why nothing is asked of it any more, if it is not the store that it was. Final.
+    fn refusal(&self) -> Option<Error> {
+        None
+    }
     fn close(&self);
 }

@@ -7,7 +7,7 @@ use super::kv::{
     Answer, Engine, Entry, Kv, Listener, Op, Range, Revision, Session, SessionNews, Trouble, Txn,
     Watch, WatchNews,
 };
-use crate::table::Time;
+use crate::table::{Error, Time};
 
 /// A connection, and how long an answer may take.
 #[derive(Debug)]
@@ -118,6 +118,13 @@ impl Engine for OnEtcd {
             });
         })?;
         Ok(Box::new(watch))
+    }
+
+    fn refusal(&self) -> Option<Error> {
+        Some(match self.engine.replaced()? {
+            etcd::Replaced::Cluster => Error::OtherStore,
+            etcd::Replaced::Revision { seen, found } => Error::StoreWentBack { seen, found },
+        })
     }
 
     fn close(&self) {

@@ -1,7 +1,7 @@
 //! What one process has of a table that many machines share: its connection, its session, and the number under which the table knows it.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU16, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -19,7 +19,7 @@ use crate::home::actor::cluster_principal;
 use crate::home::clock::Clock;
 use crate::home::settled::{InTheAir, Undoable};
 use crate::home::world::{self, Condvar};
-use crate::table::{Actor, LeaseId, Limits, TicketId, Time};
+use crate::table::{Actor, Error, LeaseId, Limits, TicketId, Time};
 
 /// So many processes can share a table.
 const OWNERS: u16 = 1024;
@@ -60,6 +60,8 @@ pub(crate) struct Part {
     lost: Mutex<Option<Arc<LostSession>>>,
     /// How often a session was lost or found again: odd while there is none.
     turns: AtomicU64,
+    /// Why nothing is asked of the engine any more.
+    refused: OnceLock<Error>,
     pub hearing: Hearing,
     /// No other process has the same.
     author: u64,
@@ -124,6 +126,7 @@ impl Part {
             cut_off: Mutex::default(),
             lost: Mutex::default(),
             turns: AtomicU64::new(0),
+            refused: OnceLock::new(),
             hearing: Hearing::default(),
             author: world::below(u64::MAX),
             changes: AtomicU64::new(0),
@@ -179,11 +182,31 @@ impl Part {
 
     /// Does surely nobody else have its number?
     pub fn has_its_number(&self) -> bool {
-        let sure = !self.sure_for().is_zero();
+        let sure = self.refusal().is_none() && !self.sure_for().is_zero();
         if !sure {
             self.hearing.set_lost();
         }
         sure
+    }
+
+    /// Why every command is refused: the engine has not the table any more that this process has.
+    /// Final.
+    pub fn refusal(&self) -> Option<Error> {
+        self.engine.refusal().or_else(|| self.refused.get().copied())
+    }
+
+    /// From now on every command is this error: what the engine has is not the table of this
+    /// process any more.
+    pub fn refuse(&self, error: Error) {
+        // The first finding counts.
+        let _ = self.refused.set(error);
+        self.hearing.set_lost();
+    }
+
+    /// Renews the session no longer. What the engine has of it ends by itself.
+    pub fn drop_session(&self) {
+        // Dropped without the lock.
+        let _session = self.session.lock().take();
     }
 
     /// The copy is about to have what may be undone. With the lock of the table.
@@ -243,7 +266,8 @@ impl Part {
                 otherwise: vec![Range::only(key)],
             };
             let answer = match self.engine.txn(&txn) {
-                // The process may read and not write: the session would stay until its time is over.
+                // The process may read and not write: the session would stay until its time is
+                // over.
                 Err(denied @ Trouble::Refused(_)) => {
                     // If that fails, it ends by itself.
                     let _ = session.revoke();
@@ -320,7 +344,8 @@ impl Part {
         self.hearing.is_lost() && self.cut_off.lock().1.binary_search(&ticket).is_ok()
     }
 
-    /// The session is lost, and with it these leases. With the lock of the table; does nothing if the loss is known.
+    /// The session is lost, and with it these leases. With the lock of the table; does nothing if
+    /// the loss is known.
     pub fn set_lost_leases(&self, at: Time, mut leases: Vec<(LeaseId, Time)>) {
         let mut lost = self.lost.lock();
         if lost.is_none() {

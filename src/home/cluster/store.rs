@@ -4,6 +4,8 @@
 //! they did. Now and then somebody writes a whole copy, and the changes up to there are removed; that is in nobody's way, as copies and changes
 //! are never rewritten.
 
+use std::hash::{DefaultHasher, Hasher};
+
 use super::diff::{self, Change};
 use super::keys::Keys;
 use super::kv::{Answer, Entry, Kv, Op, Range, Revision, Trouble, Txn};
@@ -35,6 +37,9 @@ pub(crate) enum Failure {
     Engine(Trouble),
     /// It may have been done, or be done yet: [`Store::find_out`] until there is an answer.
     InDoubt(Trouble),
+    /// The engine has another history of the table than the copy: it was restored from a backup
+    /// meanwhile.
+    Diverged,
     /// What is in the engine makes no sense.
     Corrupt,
 }
@@ -53,6 +58,8 @@ pub(crate) struct Store {
     /// The last change that the copy has, and the revision of `head` with which it was made.
     number: u64,
     head: Revision,
+    /// The fingerprint of the last change; `None` if only a whole copy of it was read.
+    last: Option<u64>,
     /// Up to which change there is a whole copy in the engine.
     base: u64,
     base_revision: Revision,
@@ -73,18 +80,30 @@ const PIECE: usize = 512 << 10;
 impl Store {
     pub fn new(name: &str, replica: Replica) -> Self {
         let keys = Keys::new(name);
-        Store { keys, replica, number: 0, head: 0, base: 0, base_revision: 0 }
+        Store { keys, replica, number: 0, head: 0, last: None, base: 0, base_revision: 0 }
     }
 
     /// Reads everything. False if there is nothing yet.
     pub fn load(&mut self, kv: &dyn Kv) -> Result<bool, Failure> {
         let (entries, _) = kv.read(&self.keys.all())?;
-        self.take_in(&entries).ok_or(Failure::Corrupt)
+        self.take_in(&entries)?.ok_or(Failure::Corrupt)
     }
 
-    fn take_in(&mut self, entries: &[Entry]) -> Option<bool> {
+    fn take_in(&mut self, entries: &[Entry]) -> Result<Option<bool>, Failure> {
+        let Some(number) = self.take_base(entries) else { return Ok(None) };
+        let Some((number, head)) = number else { return Ok(Some(false)) };
+        self.add(entries)?;
+        self.head = head;
+        // Number 0 was never a change: somebody only made sure that its first attempt would come to
+        // nothing.
+        Ok((self.number == number).then_some(number != 0))
+    }
+
+    /// Reads a whole copy; the number of the last change, and the revision of `head`, if there are
+    /// any.
+    fn take_base(&mut self, entries: &[Entry]) -> Option<Option<(u64, Revision)>> {
         let find = |key: String| entries.iter().find(|entry| entry.key == key);
-        let Some(head) = find(self.keys.head()) else { return Some(false) };
+        let Some(head) = find(self.keys.head()) else { return Some(None) };
         let base = find(self.keys.base());
         let number = number_in(head)?;
         self.base = base.map_or(Some(0), number_in)?;
@@ -100,11 +119,8 @@ impl Store {
                 _ => {}
             }
         }
-        self.number = self.base;
-        self.add(entries)?;
-        self.head = head.modified;
-        // Number 0 was never a change: somebody only made sure that its first attempt would come to nothing.
-        (self.number == number).then_some(number != 0)
+        (self.number, self.last) = (self.base, None);
+        Some(Some((number, head.modified)))
     }
 
     /// Does the changes that others have made since; reads everything anew if some of them are gone by now. Had anybody changed the table?
@@ -121,14 +137,14 @@ impl Store {
             // Asked before, and answered after something else was done here.
             return Ok(());
         }
-        self.add(read).ok_or(Failure::Corrupt)?;
+        self.add(read)?;
         if self.number == last {
             self.head = head.map_or(0, |entry| entry.modified);
             return Ok(());
         }
         // There are more than one answer holds.
         let (rest, _) = kv.read(&self.keys.changes_from(self.number + 1))?;
-        self.add(&rest).ok_or(Failure::Corrupt)?;
+        self.add(&rest)?;
         if self.number >= last || self.load(kv)? { Ok(()) } else { Err(Failure::Corrupt) }
     }
 
@@ -152,19 +168,29 @@ impl Store {
     /// What to read to learn what others have done.
     pub fn news(&self) -> Vec<Range> {
         let head = self.keys.head();
-        let changes = self.keys.some_changes_from(self.number + 1, AT_ONCE);
+        // The last one, too: it must still be the one that the copy has.
+        let changes = self.keys.some_changes_from(self.number.max(1), AT_ONCE + 1);
         vec![Range::only(head), changes]
     }
 
-    /// The changes among these that follow on what the copy has; `None` if they make no sense.
-    fn add(&mut self, entries: &[Entry]) -> Option<()> {
+    /// Applies the changes among these that follow on what the copy has.
+    fn add(&mut self, entries: &[Entry]) -> Result<(), Failure> {
         for entry in entries {
-            if self.keys.number_of(&entry.key) == Some(self.number + 1) {
-                self.replica.apply(&diff::decode(&entry.value)?).then_some(())?;
+            let number = self.keys.number_of(&entry.key);
+            if number == Some(self.number) && self.last.is_some() {
+                if self.last != Some(fingerprint(&entry.value)) {
+                    return Err(Failure::Diverged);
+                }
+            } else if number == Some(self.number + 1) {
+                let changes = diff::decode(&entry.value).ok_or(Failure::Corrupt)?;
+                if !self.replica.apply(&changes) {
+                    return Err(Failure::Corrupt);
+                }
                 (self.number, self.head) = (self.number + 1, entry.modified);
+                self.last = Some(fingerprint(&entry.value));
             }
         }
-        Some(())
+        Ok(())
     }
 
     /// The copy has this already: tells the others, if these keys are unchanged, too, and calls those whom it concerns.
@@ -189,6 +215,7 @@ impl Store {
         match kv.txn(&Txn { unchanged, then, otherwise: self.news_of(delta) }) {
             Ok(Answer::Done(revision)) => {
                 (self.number, self.head) = (number, revision);
+                self.last = Some(fingerprint(&diff::encode(&delta.changes)));
                 Ok(Made::Done)
             }
             Ok(Answer::Changed(read)) => Ok(self.found_out(delta, read.concat())),
@@ -236,6 +263,7 @@ impl Store {
             Ok(mark) if mark == delta.mark => {
                 // Others may have made further ones since: the next attempt will tell.
                 (self.number, self.head) = (self.number + 1, entry.modified);
+                self.last = Some(fingerprint(&diff::encode(&delta.changes)));
                 Made::Done
             }
             Ok(mark) if maker_in(mark) == maker_in(delta.mark) => Made::Overtaken(read),
@@ -298,6 +326,12 @@ impl Base {
             }
         }
     }
+}
+
+fn fingerprint(change: &[u8]) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hasher.write(change);
+    hasher.finish()
 }
 
 /// A mark is the number of a process, which no other ever has, and below it that of its change.

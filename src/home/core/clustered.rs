@@ -118,12 +118,12 @@ impl<U: Undo> Core<U> {
         claim: Claim<'_>,
     ) -> Result<TableOutcome, Error> {
         if part.is_cut_off() {
-            return Err(UNREACHABLE);
+            return Err(part.refusal().unwrap_or(UNREACHABLE));
         }
         self.run_clustered(part, Conditions::default, |table, now| {
             // By the time that this is run again, its session may be another one, and what it had not given back yet: its holder would be told that it is over.
             if part.is_cut_off() {
-                return Err(UNREACHABLE);
+                return Err(part.refusal().unwrap_or(UNREACHABLE));
             }
             table.set_principal(part.owner());
             // Which may be another one, too.
@@ -134,6 +134,9 @@ impl<U: Undo> Core<U> {
     fn refusal(&self, part: &Part, attempts: u32) -> Option<Error> {
         if part.is_closed() {
             return Some(Error::Closed);
+        }
+        if let Some(error) = part.refusal() {
+            return Some(error);
         }
         (attempts >= ATTEMPTS).then_some(UNREACHABLE)
     }
@@ -216,22 +219,20 @@ impl<U: Undo> Core<U> {
                     Ok(false) => Outcome::Failed,
                     _ => Outcome::Undone,
                 });
-                if followed == Err(Failure::Corrupt) {
-                    self.lose_table(part, table);
+                if let Err(failure) = &followed {
+                    self.lose_table(part, table, failure);
                 }
                 self.others_did_something(part, &mut state, &mut woken);
                 part.count_undone();
             }
             Err(failure) => {
-                group.undo().end(match failure {
+                group.undo().end(match &failure {
                     Failure::InDoubt(_) => Outcome::InDoubt,
                     _ => Outcome::Failed,
                 });
                 part.count_undone();
                 group.come_back(store);
-                if failure == Failure::Corrupt {
-                    self.lose_table(part, table);
-                }
+                self.lose_table(part, table, &failure);
             }
         }
         if state.group.as_ref().is_none_or(|group| group.is_settled()) {
@@ -258,8 +259,8 @@ impl<U: Undo> Core<U> {
         };
         part.take_off();
         let followed = store.follow(part.kv(), &read);
-        if followed == Err(Failure::Corrupt) {
-            self.lose_table(part, &state.table);
+        if let Err(failure) = &followed {
+            self.lose_table(part, &state.table, failure);
         }
         if followed != Ok(false) {
             self.others_did_something(part, &mut state, &mut woken);

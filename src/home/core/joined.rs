@@ -1,5 +1,6 @@
 //! A process that takes part in a table of many machines: how it comes, what its keeper does, how it goes.
 
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use crate::home::cluster::{Conditions, Failure, Group, Made, Part, Replica, Seat
 use crate::home::refused::{Cause, Refused};
 use crate::home::wake::Woken;
 use crate::home::world;
-use crate::table::{FOREVER, Memory, Reason, Settings, Table, Time, first_sequence};
+use crate::table::{FOREVER, Memory, Reason, Settings, Table, Time, first_sequence, sequence_at};
 
 /// How often the keeper looks if it hears nothing.
 const NAP: Duration = Duration::from_secs(1);
@@ -29,6 +30,7 @@ impl Core<Replica> {
             .map_err(|why| Refused::connect(&config.endpoints, &why))?;
         settings.limits = shape.limits;
         settings.first_sequence = first_sequence(shape.limits, since_1970);
+        settings.numbers = Some(numbers_by_the_calendar);
         let memory = Replica::try_new(&shape.limits.sizes());
         let (replica, arrays) = memory.ok_or_else(Refused::no_memory)?;
         let table = Table::try_attach(arrays, settings).ok_or_else(Refused::no_memory)?;
@@ -70,12 +72,20 @@ impl Core<Replica> {
     }
 }
 
+/// Numbers for ids are never below the wall clock: a table that was restored from an older backup
+/// does not remember the ids that were issued since. A range without an end, so that the clock is
+/// asked for each number.
+fn numbers_by_the_calendar(bits: u32) -> Range<u64> {
+    sequence_at(bits, world::since_1970())..0
+}
+
 fn unreadable(failure: Failure) -> Refused {
     match failure {
         Failure::Engine(why) | Failure::InDoubt(why) => {
             Refused::engine("cannot read or write the table in etcd", &why)
         }
-        Failure::Corrupt => {
+        // Only a copy that has followed another history finds that.
+        Failure::Corrupt | Failure::Diverged => {
             let problem = "the table in etcd is damaged; delete its keys once no process uses it";
             Refused { problem: problem.into(), cause: Cause::Corrupt }
         }
@@ -126,6 +136,16 @@ impl<U: Undo> Core<U> {
     fn keep_clustered(&self, part: &Part) -> bool {
         if self.state.lock().closing || part.is_forked() {
             return false;
+        }
+        if part.refusal().is_some() {
+            // Nothing is asked of etcd any more, and the session ends there.
+            part.drop_session();
+            if !self.is_abandoned() && self.peek(|table| table.is_corrupt()) {
+                self.abandon();
+            }
+            self.give_up_waiting();
+            world::park_timeout(NAP);
+            return true;
         }
         if !part.is_sure() {
             self.give_up_waiting();

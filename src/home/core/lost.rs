@@ -1,7 +1,8 @@
 //! The end of the session of a process with etcd, as this process notices it by its own clock.
 //!
-//! While etcd is unreachable no event of the table reports that the leases of this process are lost, and the keeper may wait for an
-//! answer of etcd. So a thread that never calls etcd waits for the deadline of the session and wakes all that wait or listen.
+//! While etcd is unreachable no event of the table reports that the leases of this process are
+//! lost, and the keeper may wait for an answer of etcd. So a thread that never calls etcd waits for
+//! the deadline of the session and wakes all that wait or listen.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -10,15 +11,18 @@ use std::time::Duration;
 use super::{Core, State};
 use crate::home::EventPosition;
 use crate::home::arrays::{Arrays, Undo};
-use crate::home::cluster::{Group, Part};
+use crate::home::cluster::{Failure, Group, Part};
 use crate::home::refused::Refused;
 use crate::home::wake::Woken;
 use crate::home::world::{self, MutexGuard};
 use crate::table::layout::Lease;
 use crate::table::slot::Word;
-use crate::table::{Event, LeaseId, LeaseInfo, LeaseState, Memory, Reason, Table, Time, What};
+use crate::table::{
+    Error, Event, LeaseId, LeaseInfo, LeaseState, Memory, Reason, Table, Time, What,
+};
 
-/// The longest sleep: timed sleeps do not count the time for which the machine was suspended, and the deadline does.
+/// The longest sleep: timed sleeps do not count the time for which the machine was suspended, and
+/// the deadline does.
 const SLICE: Duration = Duration::from_secs(1);
 
 /// How long to wait for a command that etcd has not answered before the session is looked at again.
@@ -44,7 +48,8 @@ impl<U: Undo> Core<U> {
         Ok(())
     }
 
-    /// Sleeps until the deadline of the session, or reports its loss once. False when the home is closed.
+    /// Sleeps until the deadline of the session, or reports its loss once. False when the home is
+    /// closed.
     fn watch_session(&self, part: &Part, reported: &mut u64) -> bool {
         if part.is_closed() || self.state.lock().closing {
             return false;
@@ -94,7 +99,8 @@ impl<U: Undo> Core<U> {
         }
     }
 
-    /// Notes which leases are lost. `committed` is the word of a lease before the commands that are in flight, if they change it.
+    /// Notes which leases are lost. `committed` is the word of a lease before the commands that are
+    /// in flight, if they change it.
     pub(super) fn note_lost_leases(
         &self,
         part: &Part,
@@ -115,14 +121,24 @@ impl<U: Undo> Core<U> {
         part.set_lost_leases(at, table.kept_ids().into_iter().filter_map(lost).collect());
     }
 
-    /// What etcd has is not the table of this process any more: this process holds nothing. With the lock, and with nothing in flight.
-    pub(super) fn lose_table(&self, part: &Part, table: &Table<Arrays<U>>) {
-        part.hearing.set_lost();
+    /// If what etcd has is not the table of this process any more, this process holds nothing. With
+    /// the lock, and with nothing in flight.
+    pub(super) fn lose_table(&self, part: &Part, table: &Table<Arrays<U>>, failure: &Failure) {
+        let error = match failure {
+            Failure::Engine(_) | Failure::InDoubt(_) => return,
+            Failure::Diverged => Error::OtherStore,
+            Failure::Corrupt => Error::Corrupt,
+        };
+        // This process must not write to etcd any more: it does not know how far the table is.
+        part.refuse(error);
         self.note_lost_leases(part, table, |_| None);
-        table.mark_corrupt();
+        if error == Error::Corrupt {
+            table.mark_corrupt();
+        }
     }
 
-    /// The lock at a moment when the copy has nothing that may be undone, or when the session is lost: then it may have.
+    /// The lock at a moment when the copy has nothing that may be undone, or when the session is
+    /// lost: then it may have.
     fn lock_until_lost(&self, part: &Part) -> (MutexGuard<'_, State<U>>, bool) {
         let mut state = self.state.lock();
         let in_flight = |state: &State<U>| state.group.as_ref().is_some_and(|it| !it.is_settled());
@@ -139,7 +155,8 @@ impl<U: Undo> Core<U> {
         (state, settled)
     }
 
-    /// Everything about a lease. What this process lost with its session is reported without a question to etcd.
+    /// Everything about a lease. What this process lost with its session is reported without a
+    /// question to etcd.
     pub(super) fn clustered_lease(&self, part: &Part, id: LeaseId) -> Option<LeaseInfo> {
         if let Some(lost) = self.lost_lease(part, id) {
             return Some(lost);
@@ -169,7 +186,8 @@ impl<U: Undo> Core<U> {
         }
     }
 
-    /// The events after a position, which moves on; how many were missed. With `ask`, etcd is asked for news, if it answers.
+    /// The events after a position, which moves on; how many were missed. With `ask`, etcd is asked
+    /// for news, if it answers.
     pub(super) fn clustered_events(
         &self,
         part: &Part,

@@ -32,6 +32,9 @@ impl<U: Undo> Core<U> {
 
     /// The others may have taken this process for dead: what it had is over, under whatever number, and it has a session again.
     pub(super) fn begin_again(&self, part: &Part) -> Result<(), Error> {
+        if let Some(error) = part.refusal() {
+            return Err(error);
+        }
         self.give_up_number(part, &self.on_the_ground(part).table);
         if let Some(seat) = part.find_another_seat().map_err(|_| UNREACHABLE)? {
             let _settled = self.on_the_ground(part);

@@ -96,8 +96,8 @@ impl<U: Undo> Core<U> {
         found
     }
 
-    /// As [`Self::lease`], without a question to an engine: listeners are woken when there is more to know. `None` if
-    /// what is known may yet be undone.
+    /// As [`Self::lease`], without a question to an engine: listeners are woken when there is more
+    /// to know. `None` if what is known may yet be undone.
     pub fn known_lease(&self, id: LeaseId) -> Option<Option<LeaseInfo>> {
         #[cfg(feature = "cluster")]
         if let Some(part) = self.part().filter(|part| !part.is_forked()) {
@@ -119,7 +119,8 @@ impl<U: Undo> Core<U> {
         0
     }
 
-    /// Where a reader begins that has read the events up to this number; `u64::MAX`: that wants what comes from now on.
+    /// Where a reader begins that has read the events up to this number; `u64::MAX`: that wants
+    /// what comes from now on.
     pub fn event_position(&self, cursor: u64) -> EventPosition {
         let mut position = EventPosition::default();
         #[cfg(feature = "cluster")]
@@ -131,8 +132,8 @@ impl<U: Undo> Core<U> {
         position
     }
 
-    /// The events after a position, which moves on; how many were missed. Without `ask` an engine is not asked for news:
-    /// listeners are woken when there are some.
+    /// The events after a position, which moves on; how many were missed. Without `ask` an engine
+    /// is not asked for news: listeners are woken when there are some.
     pub fn events_after(
         &self,
         position: &mut EventPosition,

@@ -17,7 +17,8 @@ pub(super) struct Annals(Rc<RefCell<BTreeMap<u64, Event>>>);
 /// Reads until the table is closed.
 pub(super) fn read(mut events: EventReader, process: Process, annals: &Annals, judge: &Judge) {
     let mut last = 0;
-    // Leases whose end was read, and how many of these ends were read before the table recorded them.
+    // Leases whose end was read, and how many of these ends were read before the table recorded
+    // them.
     let (mut ended, mut early) = (HashSet::new(), 0);
     loop {
         match events.wait(Some(Duration::from_secs(2))) {
@@ -37,7 +38,8 @@ pub(super) fn read(mut events: EventReader, process: Process, annals: &Annals, j
                 judge.is_wrong(format!("process {process} reads a second end: {event:?}"));
             }
             if event.number == last && end.is_some_and(|(_, why)| why == Reason::EngineLost) {
-                // Reported when the session was lost; the table records it later, and this reader skips that.
+                // Reported when the session was lost; the table records it later, and this reader
+                // skips that.
                 early += 1;
                 continue;
             }

@@ -18,6 +18,7 @@ use super::error::EngineError;
 use super::links::{Links, Repeat};
 use super::messages::StatusRequest;
 use super::of_this_process::OfThisProcess;
+use super::seen::Replaced;
 use crate::home::thread;
 
 /// How much longer than its time limit a call may take before its caller gives up on the engine's thread.
@@ -92,6 +93,11 @@ impl Engine {
 
     pub(super) fn core(&self) -> &Arc<OfThisProcess<Core>> {
         &self.core
+    }
+
+    /// Why no answer is believed any more, if that is so.
+    pub fn replaced(&self) -> Option<Replaced> {
+        self.core.get().ok()?.links.seen.replaced()
     }
 
     pub(super) fn links(&self) -> Result<Arc<Links>, EngineError> {

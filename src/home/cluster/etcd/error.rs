@@ -64,7 +64,8 @@ impl Failure {
         matches!(self, Failure::Refused(Code::NotFound, _))
     }
 
-    /// Is no later renewal of a lease answered otherwise? etcd renews a lease for those who may write its keys.
+    /// Is no later renewal of a lease answered otherwise? etcd renews a lease for those who may
+    /// write its keys.
     pub fn ends_session(&self) -> bool {
         self.not_found() || matches!(self, Failure::Refused(Code::PermissionDenied, _))
     }

@@ -14,6 +14,7 @@ use super::config::Config;
 use super::error::{EngineError, Failure};
 use super::link::Link;
 use super::random::{self, Backoff};
+use super::seen::Seen;
 use super::tls;
 use super::wire::{self, Call};
 
@@ -24,6 +25,7 @@ pub(super) struct Links {
     /// The one that is used now.
     current: AtomicUsize,
     badge: Badge,
+    pub seen: Seen,
     /// How long one request may take.
     pub timeout: Duration,
 }
@@ -69,6 +71,7 @@ impl Links {
             current: AtomicUsize::new(random::below(links.len() as u64) as usize),
             links,
             badge: Badge::new(config.login.clone()),
+            seen: Seen::default(),
             timeout: config.timeout,
         })
     }

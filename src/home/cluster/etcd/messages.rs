@@ -4,6 +4,8 @@ use prost::{Enumeration, Message, Oneof};
 
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Header {
+    #[prost(uint64, tag = "1")]
+    pub cluster_id: u64,
     #[prost(uint64, tag = "2")]
     pub member_id: u64,
     #[prost(int64, tag = "3")]
@@ -234,6 +236,8 @@ pub(super) struct LeaseGrantRequest {
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct LeaseGrantResponse {
+    #[prost(message, optional, tag = "1")]
+    pub header: Option<Header>,
     #[prost(int64, tag = "2")]
     pub id: i64,
     #[prost(int64, tag = "3")]
@@ -257,6 +261,8 @@ pub(super) struct LeaseKeepAliveRequest {
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct LeaseKeepAliveResponse {
+    #[prost(message, optional, tag = "1")]
+    pub header: Option<Header>,
     #[prost(int64, tag = "2")]
     pub id: i64,
     #[prost(int64, tag = "3")]

@@ -10,6 +10,7 @@ mod messages;
 mod of_this_process;
 mod random;
 mod range;
+mod seen;
 mod session;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
@@ -24,6 +25,7 @@ pub(crate) use engine::Engine;
 pub(crate) use error::EngineError;
 pub(crate) use messages::KeyValue;
 pub(crate) use random::half_to_whole;
+pub(crate) use seen::Replaced;
 pub(crate) use session::{Session, SessionNews};
 pub(crate) use txn::{Compare, Keys, Op, OpAnswer, Txn};
 pub(crate) use watch::{Watch, WatchNews};

@@ -47,23 +47,36 @@ impl Engine {
             loop {
                 match read_pages(&links, first.clone(), until).await {
                     // The moment was forgotten between two pages: another moment is as good.
-                    Err(failure) if failure.compacted() && Instant::now() < until => {}
-                    done => return Ok(done?),
+                    Err(Unread::Failed(failure))
+                        if failure.compacted() && Instant::now() < until => {}
+                    Err(Unread::Failed(failure)) => return Err(failure.into()),
+                    Err(Unread::Replaced(error)) => return Err(error),
+                    Ok(snapshot) => return Ok(snapshot),
                 }
             }
         })
     }
 }
 
+/// Why pages were not read.
+enum Unread {
+    Failed(Failure),
+    /// What answers is not what answered before.
+    Replaced(EngineError),
+}
+
 async fn read_pages(
     links: &Links,
     mut request: RangeRequest,
     until: Instant,
-) -> Result<Snapshot, Failure> {
+) -> Result<Snapshot, Unread> {
     request.limit = FIRST_PAGE;
     let mut keys: Vec<KeyValue> = Vec::new();
     loop {
-        let page = links.call(request.clone(), until, Repeat::Freely).await?;
+        let least = links.seen.revision();
+        let page =
+            links.call(request.clone(), until, Repeat::Freely).await.map_err(Unread::Failed)?;
+        links.seen.accept(page.header.as_ref(), least).map_err(Unread::Replaced)?;
         if request.revision == 0 {
             request.revision = page.header.unwrap_or_default().revision;
         }

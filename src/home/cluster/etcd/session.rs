@@ -30,7 +30,8 @@ pub(crate) enum SessionNews {
     Jeopardy { since: Time, why: String },
     /// It was renewed after all.
     Safe,
-    /// It is over: the cluster does not know it any more, or the role of this process was taken away.
+    /// It is over: the cluster does not know it any more, or the role of this process was taken
+    /// away.
     Lost,
 }
 
@@ -101,6 +102,7 @@ async fn begin(links: &Links, grant: LeaseGrantRequest) -> Result<(i64, Time), E
     let sent = Clock::Real.now();
     // One that was granted and is not known here is never renewed, and ends by itself.
     let granted = links.call(grant, until, Repeat::Freely).await?;
+    links.seen.observe(granted.header.as_ref())?;
     Ok((granted.id, sure_until(sent, granted.ttl)))
 }
 
@@ -199,6 +201,10 @@ impl<F: FnMut(SessionNews)> Keeper<F> {
         };
         let failure = match timeout(limit, line.stream.answers.message()).await {
             Ok(Ok(Some(answer))) if answer.ttl <= 0 => return Renewal::Gone,
+            // Another cluster may have a lease of the same number.
+            Ok(Ok(Some(answer))) if links.seen.observe(answer.header.as_ref()).is_err() => {
+                return Renewal::Gone;
+            }
             Ok(Ok(Some(answer))) => {
                 let sent = line.unanswered.pop_front().unwrap_or(sent);
                 self.line = Some(line);

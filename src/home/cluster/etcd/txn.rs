@@ -113,7 +113,9 @@ impl Txn {
             success: self.then.into_iter().map(RequestOp::from).collect(),
             failure: self.otherwise.into_iter().map(RequestOp::from).collect(),
         };
+        let least = links.seen.revision();
         let answer = links.call(request, until, Repeat::Never).await?;
+        links.seen.accept(answer.header.as_ref(), least)?;
         let header = answer.header.unwrap_or_default();
         Ok(TxnAnswer {
             succeeded: answer.succeeded,

@@ -147,6 +147,8 @@ impl<F: FnMut(WatchNews)> Watcher<F> {
             };
             asked = false;
             self.heard = Clock::Real.now();
+            // What follows from that, the next request says.
+            let _ = links.seen.observe(answer.header.as_ref());
             if answer.canceled {
                 return match answer.compact_revision {
                     revision if revision > self.next => End::Compacted(revision),
