@@ -317,7 +317,7 @@ fn run_names_the_revoker_without_dangerous_characters() {
         child.stderr.take().unwrap().read_to_end(&mut errors).unwrap();
         assert_eq!(child.wait().unwrap().code(), Some(121));
         let text = String::from_utf8_lossy(&errors);
-        assert!(text.contains("is being taken away by n"), "{text}");
+        assert!(text.contains(" as \"n"), "{text}");
         assert_safe("run", &errors);
     }
 }

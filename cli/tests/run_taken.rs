@@ -39,7 +39,8 @@ fn a_notice_lets_the_program_save_its_work() {
     assert_eq!(run.line(), "saving");
     assert_eq!(run.end(), (Some(121), None));
     let said = run.errors();
-    assert!(said.contains("is being taken away by ops\\u{7} (NODE_DRAIN): "), "{said}");
+    assert!(said.contains("is being taken away, by uid "), "{said}");
+    assert!(said.contains(" as \"ops\\u{7}\" (NODE_DRAIN): "), "{said}");
     assert!(said.contains("SIGTERM, then SIGKILL"), "{said}");
     let info = manager.lease(lease).unwrap();
     assert_eq!((info.state, info.reason), (LeaseState::Revoked, Some(Reason::NodeDrain)));
@@ -104,7 +105,8 @@ fn one_that_is_given_back_by_others_is_over() {
     assert!(pool.run(&["release", &lease.to_string()]).status.success());
     assert_eq!(run.line(), "told");
     assert_eq!(run.end(), (Some(121), None));
-    assert!(run.errors().contains("is over (RELEASED)"));
+    let said = run.errors();
+    assert!(said.contains("is over, by uid ") && said.contains("(RELEASED)"), "{said}");
 }
 
 #[test]

@@ -13,6 +13,7 @@ use ternlease::{LeaseId, LeaseManager, LeaseState, Reason};
 
 use super::{poll, signals, words};
 use crate::exit::{REVOKED, TIMEOUT};
+use crate::people::by_words;
 use crate::text::units::{duration, remaining};
 
 /// How often to look at a lease that cannot be watched, and at one whose watch says nothing.
@@ -221,7 +222,8 @@ impl Fate {
         }
         let Some(info) = manager.lease(*id) else { return Order::GoOn };
         let left = Duration::from_micros(info.end.saturating_sub(manager.tick_count()));
-        let why = reason_and_author(info.reason, info.revoker.as_deref());
+        let by = by_words(info.ended_by, info.revoker.as_deref(), self.has_session());
+        let why = info.reason.map_or(by.clone(), |reason| format!("{by} ({reason})"));
         match (self.phase, held) {
             (Phase::Running, true) if info.revoking => {
                 self.say_asked(&format!("is being taken away{why}: {} left", remaining(left)));
@@ -292,11 +294,4 @@ impl Fate {
         let id = self.lease.as_ref().map_or(String::new(), |(_, id)| format!(" {id}"));
         words::say(&format!("lease{id} {what}"));
     }
-}
-
-/// The reason, and who did it, as a part of a sentence.
-fn reason_and_author(reason: Option<Reason>, by: Option<&str>) -> String {
-    let by = by.filter(|by| !by.is_empty()).map_or(String::new(), |by| format!(" by {by}"));
-    let reason = reason.map_or(String::new(), |reason| format!(" ({reason})"));
-    format!("{by}{reason}")
 }
