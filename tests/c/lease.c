@@ -216,12 +216,13 @@ static void check_revoke_with_notice(void)
     EXPECT_TRIT(TERN_REVOKED, tern_lease_state, manager, lease);
     CHECK(revocations(manager) == 1 && count_of(manager, TERN_REASON_SHUTDOWN) == 1);
 
-    /* Saved early: released, not revoked. */
+    /* Saved early: a release during the notice acknowledges the revocation. */
     lease = acquire(manager, "gpu0", "ann", TERN_FOREVER);
     EXPECT(TERN_OK, tern_lease_revoke, manager, lease, TERN_REASON_SHUTDOWN, "", 0, 5, &at);
     EXPECT(TERN_OK, tern_lease_release, manager, lease);
-    EXPECT_TRIT(TERN_EXPIRED, tern_lease_state, manager, lease);
-    CHECK_EQ(revocations(manager), 1);
+    EXPECT_TRIT(TERN_REVOKED, tern_lease_state, manager, lease);
+    CHECK(info_of(manager, lease).acknowledged == 1 && info_of(manager, lease).reason == TERN_REASON_SHUTDOWN);
+    CHECK_EQ(revocations(manager), 2);
     tern_manager_close(manager);
 }
 

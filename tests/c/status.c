@@ -49,6 +49,7 @@ static const struct {
     S(TERN_ERR_IN_USE),
     S(TERN_ERR_UNKNOWN_WANT),
     S(TERN_ERR_UNKNOWN_PROCESS),
+    S(TERN_ERR_OTHER_PRINCIPAL),
 };
 
 enum { COUNT = sizeof statuses / sizeof statuses[0] };

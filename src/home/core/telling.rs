@@ -122,13 +122,14 @@ impl<U: Undo> Core<U> {
     /// Where a reader begins that has read the events up to this number; `u64::MAX`: that wants
     /// what comes from now on.
     pub fn event_position(&self, cursor: u64) -> EventPosition {
-        let mut position = EventPosition::default();
+        let cursor_now = cursor.min(self.look(|table| table.last_event()));
+        #[cfg_attr(not(feature = "cluster"), expect(unused_mut))]
+        let mut position = EventPosition { cursor: cursor_now, ..EventPosition::default() };
         #[cfg(feature = "cluster")]
         if let Some(lost) = self.part().filter(|_| cursor == u64::MAX).and_then(Part::lost_session)
         {
             position.losses = lost.number;
         }
-        position.cursor = cursor.min(self.look(|table| table.last_event()));
         position
     }
 
