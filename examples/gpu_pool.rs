@@ -3,7 +3,7 @@
 //!
 //! Run it: `cargo run --release --example gpu_pool`
 //!
-//! It brings eight devices along. `GpuPool::open("process:")` finds those of the machine.
+//! It declares eight devices of its own. `GpuPool::open("host:")` has the devices of the machine, shared with all other programs.
 
 use std::process::Command;
 use std::time::Duration;

@@ -184,7 +184,7 @@ TERN_ENUM_BEGIN(tern_status_t)
     TERN_ERR_UNKNOWN_WANT = -36,
     // No process of that number uses the table.
     TERN_ERR_UNKNOWN_PROCESS = -37,
-    // The lease belongs to another user, who alone may transfer it.
+    // The lease belongs to another user: only that user or root may transfer it.
     TERN_ERR_OTHER_PRINCIPAL = -38,
 TERN_ENUM_END
 
@@ -294,7 +294,7 @@ int32_t tern_reason_class(int32_t reason);
  *         fprintf(stderr, "%s: %s\n", tern_status_name(err.status), err.message);
  * =========================================================================== */
 
-// The details of a status. Make it with tern_error_init(); a zeroed one is fine, too.
+// The details of a status. Make it with tern_error_init(); a zero-initialized one is valid as well.
 typedef struct tern_error_t {
     // sizeof(tern_error_t), or 0
     size_t struct_size;

@@ -112,6 +112,36 @@ fn restored_store_that_moved_on_repeats_no_id() {
     new.verify().unwrap();
 }
 
+/// The table has fewer changes than the client has read, but other tables of the same etcd have moved its revision on.
+#[test]
+fn restored_table_is_refused_though_other_tables_moved_the_revision_on() {
+    let Some(mut etcd) = Etcd::start() else { return };
+    let other = open(&etcd.authority());
+    let before = other.acquire("before", "holder", HOUR).unwrap();
+    etcd.kill(0);
+    etcd.back_up(0);
+    etcd.launch(0);
+    until("etcd answers", || other.renew_for(before, HOUR).ok());
+    let wire = Wire::to(etcd.client(0));
+    let running = open(&wire.address.to_string());
+    let issued = take(&running, "after");
+    wire.cut();
+    drop(other);
+    etcd.kill(0);
+    etcd.restore(0);
+    etcd.launch(0);
+    let url = format!("etcd://{}/elsewhere?session_ttl=60&timeout=1", etcd.authority());
+    let elsewhere = until("etcd lets the process in", || LeaseManager::open(&url).ok());
+    take(&elsewhere, "one");
+    take(&elsewhere, "two");
+    wire.mend();
+    let error = until("the client refuses the restored table", || is_refused(&running));
+    assert!(matches!(error, Error::StoreWentBack { .. } | Error::OtherStore), "{error:?}");
+    for lease in issued {
+        assert_eq!(running.state(lease), Some(LeaseState::Expired));
+    }
+}
+
 #[test]
 fn other_cluster_is_refused_by_running_client() {
     let Some(mut etcd) = Etcd::start() else { return };

@@ -274,6 +274,37 @@ fn truncated_file_notifies_holder_and_does_not_kill_it() {
     }
 }
 
+/// A table is not made anew in a file that was truncated under its users: they would meet it there.
+#[test]
+fn truncated_file_in_use_is_refused_to_new_processes() {
+    let place = Place::new();
+    let holder = Process::worker(&place);
+    OpenOptions::new().write(true).open(&place.0).unwrap().set_len(0).unwrap();
+    let error = LeaseManager::open_with(&place.url(), Options::real().limits(LIMITS)).unwrap_err();
+    assert!(error.to_string().contains("truncated while in use"), "{error}");
+    assert_eq!(fs::metadata(&place.0).unwrap().len(), 0);
+    drop(holder);
+    until("it is not made anew", || {
+        LeaseManager::open_with(&place.url(), Options::real().limits(LIMITS)).is_ok()
+    });
+}
+
+/// A process that has lost its descriptors of the table does not take the table from the others.
+#[test]
+fn process_whose_descriptors_are_other_files_does_not_end_leases_of_others() {
+    let place = Place::new();
+    let manager = place.open();
+    let lease = manager.acquire("gpu0", "holder", HOUR).unwrap();
+    let mut worker = Process::worker(&place);
+    assert_eq!(worker.ask("reuse-descriptors"), "done");
+    // Longer than the interval of the checks, counted by answers of that process.
+    let begun = std::time::Instant::now();
+    while begun.elapsed() < Duration::from_millis(300) {
+        worker.ask(&format!("state {lease}"));
+        assert_eq!(manager.state(lease), Some(LeaseState::Held));
+    }
+}
+
 /// Rights that a process gives up after it opened the table do not end its leases.
 #[test]
 fn process_that_can_no_longer_see_the_directory_keeps_its_leases() {

@@ -95,7 +95,8 @@ fn a_preempted_holder_is_told_and_can_save_its_work() {
         assert_eq!(high.join().unwrap().gpu_index(), 0);
     });
     let last = told.recv_timeout(Duration::from_secs(60)).unwrap();
-    assert_eq!(last.state, Some(LeaseState::Expired));
+    // Released during the notice: an acknowledged revocation.
+    assert_eq!((last.state, last.reason), (Some(LeaseState::Revoked), Some(Reason::Preempted)));
 }
 
 #[test]

@@ -92,7 +92,7 @@ const (
 	ErrUnknownWant Status = -36
 	// No process of that number uses the table.
 	ErrUnknownProcess Status = -37
-	// The lease belongs to another user, who alone may transfer it.
+	// The lease belongs to another user: only that user or root may transfer it.
 	ErrOtherPrincipal Status = -38
 )
 

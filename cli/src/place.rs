@@ -14,7 +14,7 @@ pub struct Place {
     /// The pool: host:, host:NAME or host:/PATH for all processes of this machine; etcd://HOST:PORT,…/NAME for many machines [env: TERNLEASE_POOL]
     #[arg(long, global = true, value_name = "URL")]
     pool: Option<String>,
-    /// Pretend that there are so many devices, in a pool of their own; wins over TERNLEASE_DEVICES
+    /// Pretend that there are so many devices, in a pool of their own; wins over TERNLEASE_DEVICES and TERNLEASE_POOL
     #[arg(long, global = true, value_name = "N", conflicts_with = "devices")]
     fake: Option<u32>,
     /// The devices: host, fake:N, file:PATH or none [env: TERNLEASE_DEVICES]
@@ -40,24 +40,26 @@ fn setting(name: &str) -> Option<String> {
 impl Place {
     /// Devices that do not exist have a pool of their own: nobody who claims one of them shall keep a real one from somebody.
     pub fn url(&self) -> String {
-        match (self.pool.clone().or_else(|| setting("TERNLEASE_POOL")), self.fake) {
-            (Some(url), _) => url,
+        match (&self.pool, self.fake) {
+            (Some(url), _) => url.clone(),
             (None, Some(count)) => format!("host:fake-{count}"),
-            (None, None) => "host:".to_owned(),
+            (None, None) => setting("TERNLEASE_POOL").unwrap_or_else(|| "host:".to_owned()),
         }
     }
 
     /// How its devices are found.
     pub fn options(&self) -> Result<PoolOptions, Failure> {
-        let options = match (&self.devices, self.fake) {
-            (_, Some(count)) => PoolOptions::from_spec(&format!("fake:{count}"))?,
-            (Some(spec), None) => PoolOptions::from_spec(spec)?,
-            (None, None) => {
-                let spec = setting("TERNLEASE_DEVICES");
-                PoolOptions::from_spec(spec.as_deref().unwrap_or("host"))?
-            }
-        };
+        let options = PoolOptions::from_spec(&self.device_spec())?;
         Ok(self.slots()?.into_iter().fold(options, PoolOptions::slots))
+    }
+
+    /// How its devices are found, as it is written. An option wins over the environment.
+    fn device_spec(&self) -> String {
+        match (&self.devices, self.fake) {
+            (_, Some(count)) => format!("fake:{count}"),
+            (Some(spec), None) => spec.clone(),
+            (None, None) => setting("TERNLEASE_DEVICES").unwrap_or_else(|| "host".to_owned()),
+        }
     }
 
     fn slots(&self) -> Result<Option<u32>, Failure> {
@@ -100,8 +102,7 @@ impl Place {
     /// Prints one line on standard error if the pool is private to a user. Devices that do not exist
     /// are nothing to share.
     pub fn warn_if_private(&self, pool: &GpuPool) {
-        let spec = self.devices.as_deref().unwrap_or("host");
-        if self.fake.is_none() && !spec.starts_with("fake:") {
+        if !self.device_spec().starts_with("fake:") {
             sharing::warn_if_private(&self.url(), pool);
         }
     }

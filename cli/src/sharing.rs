@@ -15,10 +15,10 @@ pub const DIRECTORY: &str = "/run/ternlease";
 /// Who shares a pool of the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sharing {
-    /// The users of this group.
-    Group(String),
+    /// The users of this group, by its number.
+    Group(u32),
     /// The processes of this user alone.
-    Private(String),
+    Private(u32),
 }
 
 impl Sharing {
@@ -31,16 +31,15 @@ impl Sharing {
             return None;
         }
         if path.parent() == Some(Path::new(DIRECTORY)) {
-            return Some(Sharing::Group(group_of_directory()?));
+            return Some(Sharing::Group(fs::metadata(DIRECTORY).ok()?.gid()));
         }
-        let owner = fs::metadata(&path).ok()?.uid();
-        Some(Sharing::Private(people::user(owner)))
+        Some(Sharing::Private(fs::metadata(&path).ok()?.uid()))
     }
 }
 
-/// The name of the group that may use [`DIRECTORY`].
+/// The name of the group that may use [`DIRECTORY`]. May ask directory services.
 pub fn group_of_directory() -> Option<String> {
-    Some(people::group(fs::metadata(DIRECTORY).ok()?.gid()))
+    Some(people::find_group(fs::metadata(DIRECTORY).ok()?.gid()))
 }
 
 /// How to share pools.
@@ -57,7 +56,7 @@ pub fn warn_if_private(url: &str, pool: &GpuPool) {
         let _ = writeln!(
             std::io::stderr(),
             "ternlease: this pool is private to user {}; to share GPUs with other users run: {REMEDY}",
-            crate::text::line::clean(&user)
+            crate::text::line::clean(&people::user(user))
         );
     }
 }

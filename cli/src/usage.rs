@@ -1,5 +1,7 @@
 //! Errors of the command line, as they are shown.
 
+use std::io::Write;
+
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
 
@@ -22,7 +24,8 @@ fn end(mut error: clap::Error) -> ! {
     for (kind, value) in quoted {
         error.insert(kind, value);
     }
-    eprint!("{}", clean_lines(&error.render().to_string()));
+    // If standard error is closed, the exit code still tells.
+    let _ = write!(std::io::stderr(), "{}", clean_lines(&error.render().to_string()));
     std::process::exit(error.exit_code());
 }
 

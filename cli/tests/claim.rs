@@ -159,7 +159,8 @@ fn whoever_holds_it_goes_when_it_is_taken_away() {
     let lease = claim(&pool, &owner, &["--notice-signal", "USR2"]);
     manager.revoke_with(lease, Reason::Quota, "ops", common::LONG).unwrap();
     assert_eq!(owner.end(), (None, Some(libc::SIGUSR2)));
-    wait_until("it is given back", || manager.state(lease) == Some(LeaseState::Expired));
+    wait_until("the lease ends", || manager.state(lease) == Some(LeaseState::Revoked));
+    assert!(manager.lease(lease).unwrap().acknowledged, "it was released during the notice");
 }
 
 #[test]
@@ -217,7 +218,7 @@ fn what_makes_no_sense_is_said() {
         (&["release", "12345"][..], 1, "no lease 12345 is remembered"),
         (&["renew", "12345"], 1, "no lease 12345 is remembered"),
         (&["release"], 2, "LEASE"),
-        (&["release", "x"], 1, "no lease of a holder \"x\" is held"),
+        (&["release", "x"], 1, "no active lease has holder \"x\""),
         (&["adopt", "4194305", "--device", "0"], 1, "there is no process 4194305"),
         (&["claim", "--for", "4194305"], 1, "there is no process 4194305"),
         (&["claim", "--device", "9"], 1, "the pool has no device"),

@@ -19,7 +19,7 @@ use terminal::Terminal;
 use ternlease::{GpuLease, GpuPool, Reason};
 
 /// Dangerous characters by class, both ends of each range. Zero is left out: arguments of programs cannot contain it.
-const CLASSES: [(&str, &str); 9] = [
+const CLASSES: [(&str, &str); 10] = [
     ("C0 controls and delete", "\x01\x07\x08\t\n\r\x1b\x1f\x7f"),
     ("C1 controls", "\u{80}\u{85}\u{90}\u{9b}\u{9d}\u{9f}"),
     (
@@ -38,6 +38,7 @@ const CLASSES: [(&str, &str); 9] = [
         "no characters, and invisible letters",
         "\u{fdd0}\u{fdef}\u{fffe}\u{ffff}\u{1fffe}\u{10ffff}\u{3164}\u{115f}",
     ),
+    ("variation selectors and the blank pattern", "\u{fe00}\u{fe0f}\u{2800}"),
 ];
 
 /// A name for each class that contains all of its characters.

@@ -53,6 +53,7 @@ fn option_fake_wins_over_devices_of_the_environment() {
     assert!(output.status.success(), "{output:?}");
     let status: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(status["devices"].as_array().unwrap().len(), 3);
+    assert_eq!(status["pool"], "host:fake-3", "a pool of their own, whatever TERNLEASE_POOL says");
     let both = pool.run(&["--fake", "3", "--devices", "none", "status"]);
     assert_eq!(both.status.code(), Some(2), "two options contradict each other");
     assert!(errors(&both).contains("--devices"), "{both:?}");
@@ -144,8 +145,11 @@ fn release_and_revoke_take_a_holder_or_the_end_of_a_number() {
         id[id.len() - 6..].to_owned()
     };
     let leases = ["one", "two", "three", "four"].map(|holder| held(&open, holder));
-    assert!(pool.run(&["release", "one"]).status.success());
-    assert!(pool.run(&["release", &end(&leases[1])]).status.success());
+    let told =
+        |lease: &GpuLease, holder| format!("released lease {} of holder {holder}\n", lease.id());
+    assert_eq!(text(&pool.run(&["release", "one"]).stdout), told(&leases[0], "one"));
+    let output = pool.run(&["release", &end(&leases[1])]);
+    assert_eq!(text(&output.stdout), told(&leases[1], "two"));
     assert!(pool.run(&["revoke", "three"]).status.success());
     assert!(pool.run(&["revoke", &end(&leases[3])]).status.success());
     assert_eq!(open.manager().active_count(), 0);
@@ -165,6 +169,7 @@ fn release_and_revoke_take_a_holder_or_the_end_of_a_number() {
         let output = pool.run(&words);
         assert_eq!(output.status.code(), Some(1), "{output:?}");
         let errors = errors(&output);
+        assert!(errors.contains("\"twin\" matches 2 leases; give the full lease id"), "{errors}");
         for lease in &same {
             assert!(errors.contains(&lease.id().to_string()), "{errors}");
         }
@@ -175,6 +180,26 @@ fn release_and_revoke_take_a_holder_or_the_end_of_a_number() {
         assert!(errors(&output).contains("`ternlease status` shows"), "{output:?}");
     }
     assert_eq!(open.manager().active_count(), 2, "an ambiguous name ends no lease");
+    let quoted = errors(&pool.run(&["release", "a\u{7}b"]));
+    assert!(quoted.contains(r#"holder "a\u{7}b""#), "{quoted}");
+    // Whoever gives the full id needs no confirmation.
+    let output = pool.run(&["release", &same[0].id().to_string()]);
+    assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
+}
+
+#[test]
+fn suffix_of_an_ended_lease_is_ambiguous() {
+    let pool = Pool::new(2);
+    let open = pool.open();
+    let lease = held(&open, "fixed");
+    let suffix = (lease.id().0 % 10_000).to_string();
+    let suffix = format!("{suffix:0>4}");
+    let ended = (0..1_000_000).map(|_| held(&open, "other").id().to_string());
+    let ended = ended.into_iter().find(|id| id.ends_with(&suffix)).expect("ids have all suffixes");
+    let output = pool.run(&["release", &suffix]);
+    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert!(errors(&output).contains(&format!("{ended} of other (ended)")), "{output:?}");
+    assert_eq!(open.manager().active_count(), 1);
 }
 
 #[test]
@@ -188,6 +213,10 @@ fn usage_errors_list_no_values_of_the_environment() {
             assert!(!errors.contains(option), "{errors}");
         }
     }
+    // Standard error that cannot be written changes nothing.
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let status = pool.command(&["run", "--nwo"]).stderr(full).status().unwrap();
+    assert_eq!(status.code(), Some(2));
     let output = pool.command(&["release", "--nosuch"]).env("TERNLEASE_LEASE", "1").output();
     assert!(!errors(&output.unwrap()).contains("<LEASE>..."), "the environment names it");
 }

@@ -61,13 +61,39 @@ fn each_event_is_one_line_in_words() {
     assert!(lines[2].contains(": the claimer withdrew it"), "{text}");
     // The name that was claimed, and beside it what the table knows.
     let by = format!("by {}", actor());
-    let early = ", acknowledged: the machine is being emptied, by ops  (lease ";
+    let early = ", acknowledged: the machine is being emptied, as \"ops\"  (lease ";
     assert!(lines[3].contains(&format!(", {by} as \"ops\"  (lease ")), "{text}");
     assert!(lines[4].contains(early), "{text}");
     let over_use = format!(": it used more than it was given, {by} as \"ops\"");
     assert!(lines[6].contains(&over_use), "{text}");
     assert!(lines[7].ends_with(&format!("is draining, {by}")), "{text}");
     assert!(!text.contains('\x1b'), "nobody sends commands to the terminal");
+}
+
+/// A lease has the name that the last one who revoked it claimed: it is not shown with another actor.
+#[test]
+fn claimed_name_is_shown_with_its_actor_only() {
+    for at_once in [false, true] {
+        let pool = Pool::new(1);
+        let lease = pool.lease("trainer", 1);
+        let (id, own) = (lease.to_string(), ["--by", "uid 0 (pid 1)"]);
+        pool.prints(&[&["revoke", &id, "--notice", "1h"][..], &own].concat());
+        let text = pool.prints(&["events"]);
+        assert!(text.contains(r#") as "uid 0 (pid 1)"  (lease "#), "{text}");
+        let notice = if at_once { "0" } else { "1m" };
+        pool.prints(&["revoke", &id, "--notice", notice, "--by", r#"a"b"#]);
+        let text = pool.prints(&["events"]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 3, "{text}");
+        assert!(lines[1].contains(", by uid ") && !lines[1].contains(" as "), "{text}");
+        assert!(lines[2].contains(r#" as "a\"b"  (lease "#), "{text}");
+        let json = pool.prints(&["events", "--json"]);
+        let revokers: Vec<Value> = json
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap()["revoker"].clone())
+            .collect();
+        assert_eq!(revokers, [Value::Null, Value::Null, r#"a"b"#.into()]);
+    }
 }
 
 #[test]
@@ -122,6 +148,9 @@ fn programs_get_the_same_keys_in_every_event() {
         (&true.into(), &"NODE_DRAIN".into())
     );
     assert_eq!((&events[6]["acknowledged"], &events[6]["revoker"]), (&false.into(), &"ops".into()));
+    for (event, revoker) in [(0, None), (3, Some("ops")), (4, Some("ops")), (5, None), (7, None)] {
+        assert_eq!(events[event]["revoker"], serde_json::json!(revoker), "{}", events[event]);
+    }
     for event in &events {
         let actor = &event["actor"];
         assert_eq!(

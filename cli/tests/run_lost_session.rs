@@ -9,10 +9,11 @@ mod etcd;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use common::{Directory, Started, lives, wait_until};
 use etcd::{Etcd, Setup};
-use ternlease::LeaseManager;
+use ternlease::{LeaseId, LeaseManager, Reason};
 
 const STUBBORN: &str = "trap 'echo told' TERM; echo $$; while :; do sleep 1 & wait; done";
 
@@ -81,6 +82,33 @@ fn program_that_was_asked_to_end_has_to_although_etcd_answers_again() {
     assert!(!lives(program));
     let manager = LeaseManager::open(&url).unwrap();
     wait_until("the device is free", || manager.active_count() <= 1);
+}
+
+#[test]
+fn program_is_killed_at_the_end_of_its_notice_although_etcd_does_not_answer() {
+    let Some(etcd) = Etcd::start() else { return };
+    // Neither the session nor a request to etcd ends before the test would fail.
+    let url = format!("etcd://{}/notice?session_ttl=60&timeout=30", etcd.authority());
+    let script = format!("echo $TERNLEASE_LEASE; setsid sleep 1000 & echo $!; {STUBBORN}");
+    let mut run = run(&url, &["--grace", "1s"], &script);
+    let lease = LeaseId(run.line().parse().unwrap());
+    let (below, program) = (run.number(), run.number());
+    // SAFETY: takes no pointers.
+    wait_until("it has left the group", || unsafe { libc::getpgid(below) } == below);
+    let manager = LeaseManager::open(&url).unwrap();
+    let notice = Duration::from_secs(4);
+    let before = Instant::now();
+    manager.revoke_with(lease, Reason::NodeDrain, "ops", notice).unwrap();
+    assert_eq!(run.line(), "told");
+    etcd.stop(0);
+    wait_until("it is killed", || !lives(program) && !lives(below));
+    let after = before.elapsed();
+    println!("revoked with a notice of {notice:?}: killed after {after:.2?}");
+    // Before a request to etcd, or its session, would have ended.
+    assert!(after >= notice && after < Duration::from_secs(20), "{after:?}");
+    etcd.cont(0);
+    assert_eq!(run.end(), (Some(121), None));
+    assert!(!run.errors().contains("is lost"));
 }
 
 /// A network namespace with a cable to this one, which end with it.

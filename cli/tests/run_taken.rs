@@ -80,7 +80,8 @@ fn without_a_notice_the_program_has_its_grace() {
         let answer = run.line();
         assert_eq!(run.end(), (Some(121), None));
         let said = run.errors();
-        assert!(said.contains(&format!("was taken away (OPERATOR): {grace} left")), "{said}");
+        assert!(said.contains("was taken away, by uid "), "{said}");
+        assert!(said.contains(&format!("(OPERATOR): {grace} left")), "{said}");
         answer == "told"
     });
 }

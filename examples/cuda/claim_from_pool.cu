@@ -37,7 +37,7 @@ static bool works()
 
 int main()
 {
-    const auto pool = tern::pool::open("process:").value();
+    const auto pool = tern::pool::open("host:").value();
 
     /* One or two devices of NVIDIA's, renewed for as long as this program works. If they are taken, wait for a minute. */
     const auto count = pool.capacity().value() > 1 ? 2U : 1U;

@@ -22,7 +22,7 @@ use crate::cost::ReadError;
 use crate::manager::OpenError;
 use crate::table::{Error, Reason};
 
-/// The details of a status. Make it with tern_error_init(); a zeroed one is fine, too.
+/// The details of a status. Make it with tern_error_init(); a zero-initialized one is valid as well.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct tern_error_t {

@@ -99,7 +99,7 @@ pub enum tern_status_t {
     TERN_ERR_UNKNOWN_WANT = -36,
     /// No process of that number uses the table.
     TERN_ERR_UNKNOWN_PROCESS = -37,
-    /// The lease belongs to another user, who alone may transfer it.
+    /// The lease belongs to another user: only that user or root may transfer it.
     TERN_ERR_OTHER_PRINCIPAL = -38,
 }
 

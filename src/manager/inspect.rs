@@ -45,6 +45,46 @@ impl LeaseManager {
         self.home().lease(id)
     }
 
+    /// As [`lease`](Self::lease), by what this process knows: etcd is not asked. For those who must
+    /// not wait for a server that does not answer.
+    ///
+    /// For tables that are not in etcd there is no difference. Of a table in etcd this process knows
+    /// what happened to its own leases as soon as etcd has reported it, and of others perhaps later.
+    /// `None` also for a change whose outcome is unknown because the session has ended. The call
+    /// still waits for the outcome of commands that this process has sent to etcd, for as long as
+    /// the session lasts; a table in a file may be locked by another process.
+    ///
+    /// ```
+    /// use ternlease::{LeaseManager, LeaseState, Options};
+    ///
+    /// let manager = LeaseManager::with(Options::ticks());
+    /// let lease = manager.acquire("gpu0", "trainer", 10)?;
+    /// let info = manager.known_lease(lease).unwrap();
+    /// assert_eq!((info.state, info.holder.as_str()), (LeaseState::Held, "trainer"));
+    /// # Ok::<(), ternlease::Error>(())
+    /// ```
+    pub fn known_lease(&self, id: LeaseId) -> Option<LeaseInfo> {
+        self.home().known_lease(id).flatten()
+    }
+
+    /// Are all leases of this process over because its table is lost: the file of the table was
+    /// deleted, replaced or damaged, or the session with etcd has ended?
+    ///
+    /// Other processes may be granted the same devices then. Never blocks: no lock is taken, and
+    /// etcd is not asked. A session can be established again, a lost file cannot.
+    ///
+    /// ```
+    /// assert!(!ternlease::LeaseManager::open("process:")?.is_lost());
+    /// # Ok::<(), ternlease::OpenError>(())
+    /// ```
+    pub fn is_lost(&self) -> bool {
+        #[cfg(feature = "cluster")]
+        if let Some(left) = self.session_left() {
+            return left.is_zero();
+        }
+        self.home().session_turns() != 0
+    }
+
     /// The leases a holder holds, oldest first. Empty for a holder that nobody knows.
     ///
     /// ```

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use crate::exit::Failure;
-use crate::people;
+use crate::people::{self, shell_word};
 use crate::place::Place;
 use crate::sharing::DIRECTORY;
 use crate::text::{line::clean, put};
@@ -42,30 +42,30 @@ pub struct Args {
 
 /// Makes the directory and the line, and says what it did.
 pub fn run(_place: &Place, args: &Args) -> Result<ExitCode, Failure> {
-    let name = clean(&args.group);
-    let Some(group) = people::group_id(&args.group) else {
+    let (name, word) = (clean(&args.group), shell_word(&args.group));
+    let Some(group) = people::find_group_id(&args.group) else {
         return Err(Failure::new(format!(
-            "there is no group {name}; create it: sudo groupadd --system {name}"
+            "there is no group {name}; create it: sudo groupadd --system {word}"
         )));
     };
     let mut told = directory(args, group)?;
-    told.push_str(&tmpfiles(args)?);
+    told.push_str(&tmpfiles(args, group)?);
     if !Path::new("/run/systemd/system").exists() {
         told.push_str(&format!(
-            "note: this machine does not run systemd; run `ternlease setup --group {name}` again \
+            "note: this machine does not run systemd; run `ternlease setup --group {word}` again \
              after each start of the machine\n"
         ));
     }
     for used in private_pools_in_use() {
         let user = clean(&used.user);
         told.push_str(&format!(
-            "warning: programs of user {user} use the private pool {}; until they end, other \
-             programs can be granted the same GPU: let them end first\n",
+            "warning: user {user} still has programs on the private pool {}; the same GPU can be \
+             granted twice until they exit\n",
             used.path.display()
         ));
     }
     told.push_str(&format!(
-        "next: add each user to the group with `sudo usermod -aG {name} USER`; members of the group \
+        "next: add each user to the group with `sudo usermod -aG {word} USER`; members of the group \
          that are logged in must log in again\n"
     ));
     put(told)?;
@@ -73,7 +73,7 @@ pub fn run(_place: &Place, args: &Args) -> Result<ExitCode, Failure> {
 }
 
 fn directory(args: &Args, group: u32) -> Result<String, Failure> {
-    let name = clean(&args.group);
+    let (name, word) = (clean(&args.group), shell_word(&args.group));
     let there = match fs::symlink_metadata(DIRECTORY) {
         Ok(there) => there,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -91,22 +91,22 @@ fn directory(args: &Args, group: u32) -> Result<String, Failure> {
     };
     if !there.is_dir() || there.uid() != 0 {
         return Err(Failure::new(format!(
-            "{DIRECTORY} is not a directory of root's; remove it, then run: sudo ternlease setup \
-             --group {name}"
+            "{DIRECTORY} is not a directory owned by root; remove it, then run: sudo ternlease \
+             setup --group {word}"
         )));
     }
     let mode = there.mode() & 0o7777;
     // A directory that root made and that is not finished yet: an earlier run was interrupted.
     let is_unfinished = mode == 0o700 && there.gid() == 0;
     if there.gid() != group && !is_unfinished {
-        let other = people::group(there.gid());
+        let other = clean(&people::find_group(there.gid()));
         return Err(Failure::new(format!(
             "{DIRECTORY} belongs to the group {other}; end the programs that use pools there, remove \
-             it (sudo rm -r {DIRECTORY}), then run: sudo ternlease setup --group {name}"
+             it (sudo rm -r {DIRECTORY}), then run: sudo ternlease setup --group {word}"
         )));
     }
     if mode == MODE {
-        return Ok(format!("{DIRECTORY} is there already (mode {MODE:04o}, group {name})\n"));
+        return Ok(format!("{DIRECTORY} already exists (mode {MODE:04o}, group {name})\n"));
     }
     let what = format!("the mode of {DIRECTORY} from {mode:04o} to {MODE:04o}");
     if args.dry_run {
@@ -122,15 +122,16 @@ fn complete(group: u32) -> io::Result<()> {
     fs::set_permissions(DIRECTORY, Permissions::from_mode(MODE))
 }
 
-/// `/run` is empty after a start of the machine.
-fn tmpfiles(args: &Args) -> Result<String, Failure> {
+/// `/run` is empty after a start of the machine. The group is named by its number: a name could
+/// have blanks and `%`, and services that know it may not answer yet.
+fn tmpfiles(args: &Args, group: u32) -> Result<String, Failure> {
     let text = format!(
-        "# Written by `ternlease setup`: users of this group share pools of GPUs.\n\
-         d {DIRECTORY} {MODE:04o} root {} -\n",
-        args.group
+        "# Written by `ternlease setup`: users of the group {} share pools of GPUs.\n\
+         d {DIRECTORY} {MODE:04o} root {group} -\n",
+        clean(&args.group)
     );
     if fs::read_to_string(TMPFILES).is_ok_and(|found| found == text) {
-        return Ok(format!("{TMPFILES} is there already\n"));
+        return Ok(format!("{TMPFILES} already exists\n"));
     }
     if args.dry_run {
         return Ok(format!("would write {TMPFILES}\n"));
@@ -146,7 +147,7 @@ fn tmpfiles(args: &Args) -> Result<String, Failure> {
 }
 
 fn refused(args: &Args, path: &str, error: &io::Error) -> Failure {
-    let group = clean(&args.group);
+    let group = shell_word(&args.group);
     match error.kind() {
         io::ErrorKind::PermissionDenied => Failure::new(format!(
             "only root can make {path}; run: sudo ternlease setup --group {group}"
@@ -180,7 +181,7 @@ fn private_pools_in_use() -> Vec<PrivatePool> {
             let (major, minor) = (libc::major(file.dev()), libc::minor(file.dev()));
             let name = format!("{major:02x}:{minor:02x}:{}", file.ino());
             if file.is_file() && locked.contains(name.as_str()) {
-                found.push(PrivatePool { user: people::user(id), path });
+                found.push(PrivatePool { user: people::find_user(id), path });
             }
         }
     }

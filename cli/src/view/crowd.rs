@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 use std::fs;
 
-use ternlease::{HostInfo, LeaseId, ProcessInfo, ProcessLife, Time};
+use ternlease::{
+    Event, HostInfo, LeaseId, LeaseInfo, LeaseManager, ProcessInfo, ProcessLife, TicketId, Time,
+    What,
+};
 
 use crate::people;
 
@@ -56,16 +59,80 @@ impl Crowd {
 
 /// What can be seen of a process that uses the table.
 pub fn who(process: &ProcessInfo) -> Who {
-    let pid = process.process;
-    // In another container the same number is somebody else's, and so it is after its process has gone.
-    let visible = process.here
-        && process.life != ProcessLife::Gone
-        && started(pid).is_some_and(|at| at <= process.since);
-    if !visible {
-        return Who::default();
-    }
+    let Some(pid) = visible(process) else { return Who::default() };
     let people::Person { user, command } = people::of(pid);
     Who { pid: Some(pid), user, command }
+}
+
+/// The number of a process, if it is the same process here.
+fn visible(process: &ProcessInfo) -> Option<u32> {
+    let pid = process.process;
+    // In another container the same number is somebody else's, and so it is after its process has gone.
+    let is_visible = process.here
+        && process.life != ProcessLife::Gone
+        && started(pid).is_some_and(|at| at <= process.since);
+    is_visible.then_some(pid)
+}
+
+/// Which leases are those of the user who runs this command. What is not known is not theirs.
+#[derive(Debug)]
+pub struct Users {
+    own: Option<u32>,
+    host: Option<HostInfo>,
+    /// Only this process uses the table.
+    is_alone: bool,
+    events: Vec<Event>,
+}
+
+impl Users {
+    /// Of a table, now.
+    pub fn of(manager: &LeaseManager) -> Self {
+        let host = manager.host();
+        // Principals of a cluster are not users of this machine.
+        let is_alone = host.is_none() && manager.session_left().is_none();
+        let events = host.as_ref().map_or(Vec::new(), |_| manager.events_since(0).0);
+        Users { own: people::uid_of(std::process::id()), host, is_alone, events }
+    }
+
+    /// Is it a lease of the caller's user?
+    pub fn is_own(&self, info: &LeaseInfo) -> bool {
+        if self.is_alone {
+            return true;
+        }
+        let (Some(own), Some(host)) = (self.own, &self.host) else { return false };
+        let Some(owner) = host.processes.iter().find(|process| process.owner == info.owner) else {
+            return false;
+        };
+        if owner.life != ProcessLife::Tree {
+            return visible(owner).and_then(people::uid_of) == Some(own);
+        }
+        // A lease of `claim` or `adopt`: of who claimed it, or, if that is forgotten, who keeps it.
+        match self.claimer(info.id) {
+            Some(uid) => owner.here && uid == own,
+            None => host.processes.iter().filter_map(visible).any(|pid| {
+                people::uid_of(pid) == Some(own)
+                    && kept_by(pid).is_some_and(|(lease, _)| lease == info.id)
+            }),
+        }
+    }
+
+    /// The user whose process claimed a lease, as long as the event is remembered.
+    fn claimer(&self, id: LeaseId) -> Option<u32> {
+        let granted = self.events.iter().find_map(|event| match event.what {
+            What::Granted { lease, ticket } if lease == id => Some((event, ticket)),
+            _ => None,
+        });
+        let claimed = match granted? {
+            (event, None) => event,
+            (_, Some(ticket)) => self.queued(ticket)?,
+        };
+        Some(claimed.actor?.principal)
+    }
+
+    fn queued(&self, id: TicketId) -> Option<&Event> {
+        let is_it = |event: &&Event| matches!(event.what, What::Queued { ticket } if ticket == id);
+        self.events.iter().find(is_it)
+    }
 }
 
 /// The lease that a process keeps for another one, and that other one: what it was started with says so.

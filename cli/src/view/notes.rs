@@ -9,6 +9,7 @@ use super::{Device, Lease, View};
 use crate::people::by_words;
 use crate::text::colour::Mood;
 use crate::text::line::clean;
+use crate::text::table::cut;
 use crate::text::units::{duration, mebibytes, remaining};
 
 /// A lease that has not used its device for so long is worth a word.
@@ -92,7 +93,7 @@ fn revoking(view: &View, lease: &Lease) -> Option<Note> {
     }
     let (id, holder) = (lease.info.id, in_short(&lease.info.holder));
     let why = lease.info.reason.map_or(String::new(), |reason| format!(" for {reason}"));
-    let claimed = lease.info.revoker.as_deref().map(in_short);
+    let claimed = lease.info.revoker.as_deref().map(|name| cut(name, 40));
     let by = by_words(lease.info.ended_by, claimed.as_deref(), view.is_in_cluster());
     let when = view
         .until(lease.info.end)

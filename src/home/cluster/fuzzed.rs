@@ -84,7 +84,8 @@ impl Copy {
             Ok(Made::Done) => true,
             Ok(Made::Overtaken(read) | Made::Forgotten(read)) => {
                 self.replica.undo(&written);
-                let followed = self.store.follow(&self.kv, &read);
+                let known = self.store.number();
+                let followed = self.store.follow(&self.kv, &read, known);
                 self.others_did_something(followed.is_err());
                 false
             }

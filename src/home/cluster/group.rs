@@ -213,9 +213,9 @@ impl Group {
         self.store = Some(store);
     }
 
-    /// What to read to learn what others have done.
-    pub fn news(&mut self) -> Option<Vec<Range>> {
-        self.store.as_ref().map(Store::news)
+    /// What to read to learn what others have done, and the number of the last change that the copy has.
+    pub fn news(&mut self) -> Option<(Vec<Range>, u64)> {
+        self.store.as_ref().map(|store| (store.news(), store.number()))
     }
 
     /// How far the copy has come, unless a transaction is under way.

@@ -123,18 +123,28 @@ impl Store {
         Some(Some((number, head.modified)))
     }
 
-    /// Does the changes that others have made since; reads everything anew if some of them are gone by now. Had anybody changed the table?
-    pub fn follow(&mut self, kv: &dyn Kv, read: &[Entry]) -> Result<bool, Failure> {
+    /// The last change that the copy has.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Applies the changes that others have made since `known`, the number of the copy when the question was asked;
+    /// reads everything anew if some of them are gone by now. Had another process changed the table?
+    pub fn follow(&mut self, kv: &dyn Kv, read: &[Entry], known: u64) -> Result<bool, Failure> {
         let before = (self.number, self.head);
-        self.follow_up(kv, read)?;
+        self.follow_up(kv, read, known)?;
         Ok((self.number, self.head) != before)
     }
 
-    fn follow_up(&mut self, kv: &dyn Kv, read: &[Entry]) -> Result<(), Failure> {
+    fn follow_up(&mut self, kv: &dyn Kv, read: &[Entry], known: u64) -> Result<(), Failure> {
         let head = read.iter().find(|entry| entry.key == self.keys.head());
         let last = head.and_then(number_in).ok_or(Failure::Corrupt)?;
+        if last < known {
+            // The engine has forgotten changes: reads are linearizable, so numbers only grow.
+            return Err(Failure::Diverged);
+        }
         if last < self.number {
-            // Asked before, and answered after something else was done here.
+            // The copy has moved on since the question was asked.
             return Ok(());
         }
         self.add(read)?;
@@ -152,7 +162,7 @@ impl Store {
     #[cfg(any(test, fuzzing))]
     pub fn catch_up(&mut self, kv: &dyn Kv) -> Result<bool, Failure> {
         let read = Self::ask(kv, self.news())?;
-        self.follow(kv, &read)
+        self.follow(kv, &read, self.number)
     }
 
     /// Reads several things at one moment.

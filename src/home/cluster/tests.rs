@@ -73,7 +73,8 @@ impl Client {
             Ok(Made::Done) => Some(true),
             Ok(Made::Overtaken(read)) => {
                 self.undo(&written);
-                while let Err(failure) = self.store.follow(kv, &read) {
+                let known = self.store.number();
+                while let Err(failure) = self.store.follow(kv, &read, known) {
                     assert_ne!(failure, Failure::Corrupt);
                 }
                 Some(false)

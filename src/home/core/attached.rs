@@ -1,7 +1,7 @@
 //! A process that shares a table: how it comes, what its keeper does, how it goes; and what becomes of those that die.
 
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Core, State};
 use crate::home::actor;
@@ -12,6 +12,9 @@ use crate::home::refused::{Cause, Refused};
 use crate::home::wake::Woken;
 use crate::home::world;
 use crate::table::{Error, LeaseId, Reason, Settings, Table, Time, first_sequence};
+
+/// How often a keeper takes the lock while no thread of its process waits. It checks the file more often.
+const IDLE: Duration = Duration::from_secs(5);
 
 /// How long a keeper sleeps while a command is due that does not happen, and while a process tree is alive, whose end
 /// wakes no process.
@@ -136,7 +139,7 @@ impl<U: Undo> Core<U> {
         drop(state);
         woken.wake();
         let cares = listens || watches || host.has_sleepers();
-        let mut nap = CHECK_INTERVAL;
+        let mut nap = if cares { CHECK_INTERVAL } else { IDLE };
         if cares {
             let left = match due.saturating_sub(self.clock.now()) {
                 0 => DUE,
@@ -145,8 +148,16 @@ impl<U: Undo> Core<U> {
             nap = nap.min(left);
             nap = if host.has_trees() { nap.min(TREES) } else { nap };
         }
-        host.sleep(bell, due, cares, nap);
-        true
+        let wake_at = Instant::now() + nap;
+        loop {
+            let left = wake_at.saturating_duration_since(Instant::now());
+            host.sleep(bell, due, cares, left.min(CHECK_INTERVAL));
+            // What only checks the file need not take the lock.
+            let idle = !cares && host.bell() == bell && !host.is_lost();
+            if !idle || Instant::now() >= wake_at {
+                return true;
+            }
+        }
     }
 
     /// Ends the part of this process in a shared table: its claims leave the line, its leases end.

@@ -210,7 +210,8 @@ impl<U: Undo> Core<U> {
                 if !part.is_sure() {
                     self.give_up_number(part, table);
                 }
-                let followed = store.follow(part.kv(), &read);
+                let known = store.number();
+                let followed = store.follow(part.kv(), &read, known);
                 group.come_back(store);
                 // If the table is as it was, something else is not as it must be: to run it again would be the same again.
                 undone.end(match followed {
@@ -245,7 +246,8 @@ impl<U: Undo> Core<U> {
 
     /// Brings the copy up to what the engine has.
     pub(super) fn refresh(&self, part: &Part) -> Result<(), Failure> {
-        let Some(news) = self.on_the_ground(part).group.as_mut().and_then(|it| it.news()) else {
+        let Some((news, known)) = self.on_the_ground(part).group.as_mut().and_then(|it| it.news())
+        else {
             return Ok(());
         };
         let read = Store::ask(part.kv(), news)?;
@@ -258,7 +260,7 @@ impl<U: Undo> Core<U> {
             return Ok(());
         };
         part.take_off();
-        let followed = store.follow(part.kv(), &read);
+        let followed = store.follow(part.kv(), &read, known);
         if let Err(failure) = &followed {
             self.lose_table(part, &state.table, failure);
         }

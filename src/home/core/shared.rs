@@ -42,6 +42,7 @@ impl<U: Undo> Core<U> {
                     self.recover(host, &guard, locked);
                     None
                 }
+                Err(_) if host.is_lost() => Some(Error::Refused(Reason::EngineLost)),
                 Err(stuck) => Some(Error::Stuck(stuck.process)),
             }
         };
@@ -160,13 +161,7 @@ impl<U: Undo> Core<U> {
     pub(super) fn shared_ticket(&self, host: &Host, id: TicketId) -> Option<TicketState> {
         let read = || table::ticket_state(&self.memory, id);
         let state = host.settled(read).unwrap_or_else(|_| self.peek(|table| table.ticket(id)));
-        match state {
-            Some(TicketState::Waiting) if host.is_lost() => {
-                Some(TicketState::Refused(Reason::EngineLost))
-            }
-            None if host.has_forgotten() => Some(TicketState::Refused(Reason::EngineLost)),
-            state => state,
-        }
+        unless_lost(host, state)
     }
 
     pub(super) fn renew_shared(&self, host: &Host, id: LeaseId, now: Time) -> Result<Time, Error> {
@@ -219,6 +214,17 @@ impl<U: Undo> Core<U> {
             host.sleep_on_ticket(place, left.min(GLANCE));
             host.check_file();
         }
+    }
+}
+
+/// The state of a ticket, which waits for nothing in a lost table.
+pub(super) fn unless_lost(host: &Host, state: Option<TicketState>) -> Option<TicketState> {
+    match state {
+        Some(TicketState::Waiting) if host.is_lost() => {
+            Some(TicketState::Refused(Reason::EngineLost))
+        }
+        None if host.has_forgotten() => Some(TicketState::Refused(Reason::EngineLost)),
+        state => state,
     }
 }
 

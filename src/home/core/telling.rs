@@ -72,6 +72,10 @@ impl<U: Undo> Core<U> {
         if let Some(part) = self.part() {
             return super::held::in_vain(part, state, ticket, self.ticket_record(ticket));
         }
+        #[cfg(target_os = "linux")]
+        if let Some(host) = self.host() {
+            return super::shared::unless_lost(host, state.table.ticket(ticket));
+        }
         state.table.ticket(ticket)
     }
 

@@ -5,9 +5,10 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::ptr::NonNull;
-use std::sync::Once;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use super::fit;
 use super::journal::Journal;
@@ -31,51 +32,58 @@ pub(crate) struct Mapped {
     pub size: usize,
     device: u64,
     inode: u64,
-    /// Done once private memory has taken the place of the file.
-    replaced: Once,
+    /// Private memory has taken the place of the file.
+    replaced: AtomicBool,
+    /// Locked while that happens.
+    replacing: Mutex<()>,
     next: *mut Mapped,
 }
 
 impl Mapped {
     pub fn is_replaced(&self) -> bool {
-        self.replaced.is_completed()
+        self.replaced.load(Ordering::Acquire)
     }
 
     /// Puts private memory in place of a truncated file, so that no later access ends the process by SIGBUS. It says that
     /// the table is lost before any other thread can read it. A thread that touches the memory before this still gets
     /// SIGBUS: a library that installs no signal handlers cannot prevent that.
+    /// If the system refuses, it is tried again with the next check.
     pub fn replace_memory(&self) {
-        self.replaced.call_once(|| {
-            // SAFETY: new private memory at a place of the kernel's choice.
-            let fresh = unsafe {
-                libc::mmap(
-                    std::ptr::null_mut(),
-                    self.size,
-                    libc::PROT_READ | libc::PROT_WRITE,
-                    libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                    -1,
-                    0,
-                )
-            };
-            if fresh == libc::MAP_FAILED {
-                return;
-            }
-            // SAFETY: it is large enough, aligned to a page and zeroed, which is a value of the type.
-            let preamble = unsafe { &*fresh.cast::<Preamble>() };
-            preamble.status.store(status::LOST, Ordering::Release);
-            let start = std::ptr::from_ref(self.preamble).cast_mut().cast::<libc::c_void>();
-            // SAFETY: the kernel exchanges the two mappings, which are equally long, in one step. What was mapped before
-            // is shared memory that any process may change at any time, and is used as atomics only: for its users
-            // this is one more such change.
-            let moved = unsafe {
-                let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
-                libc::mremap(fresh, self.size, self.size, flags, start)
-            };
-            if moved == libc::MAP_FAILED {
-                // SAFETY: mapped above, and used by nothing else.
-                unsafe { libc::munmap(fresh, self.size) };
-            }
-        });
+        let _replacing = self.replacing.lock();
+        if self.is_replaced() {
+            return;
+        }
+        // SAFETY: new private memory at a place of the kernel's choice.
+        let fresh = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                self.size,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+                -1,
+                0,
+            )
+        };
+        if fresh == libc::MAP_FAILED {
+            return;
+        }
+        // SAFETY: it is large enough, aligned to a page and zeroed, which is a value of the type.
+        let preamble = unsafe { &*fresh.cast::<Preamble>() };
+        preamble.status.store(status::LOST, Ordering::Release);
+        let start = std::ptr::from_ref(self.preamble).cast_mut().cast::<libc::c_void>();
+        // SAFETY: the kernel exchanges the two mappings, which are equally long, in one step. What was mapped before is
+        // shared memory that any process may change at any time, and is used as atomics only: for its users this is one
+        // more such change.
+        let moved = unsafe {
+            let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+            libc::mremap(fresh, self.size, self.size, flags, start)
+        };
+        if moved == libc::MAP_FAILED {
+            // SAFETY: mapped above, and used by nothing else.
+            unsafe { libc::munmap(fresh, self.size) };
+            return;
+        }
+        self.replaced.store(true, Ordering::Release);
     }
 }
 
@@ -141,16 +149,19 @@ pub(super) enum Condition {
     Truncated,
 }
 
-/// Device and inode of a root directory.
-pub(super) type Root = (u64, u64);
+/// In which tree a thread looks up paths: device and inode of its root directory, and its mount namespace.
+pub(super) type Root = (u64, u64, u64);
 
-/// The root directory of this process.
+/// Where this thread looks up paths.
 pub(super) fn root() -> Option<Root> {
-    std::fs::metadata("/").ok().map(|found| (found.dev(), found.ino()))
+    let root = std::fs::metadata("/").ok()?;
+    let mounts = std::fs::metadata("/proc/thread-self/ns/mnt").map_or(0, |found| found.ino());
+    Some((root.dev(), root.ino(), mounts))
 }
 
-/// A process that has given up rights, or has changed its root directory, may not see the path any more: that alone does
-/// not end the leases of all others. `file` is a descriptor of the mapped file.
+/// A process that has given up rights, or has changed its root directory or mount namespace, may not see the path any
+/// more: that alone does not end the leases of all others. `file` is a descriptor of the mapped file, unless the program
+/// has closed it and opened another file under its number.
 pub(super) fn condition(
     place: &Place,
     file: &File,
@@ -158,6 +169,9 @@ pub(super) fn condition(
     root_before: Option<Root>,
 ) -> Condition {
     let Ok(own) = file.metadata() else { return Condition::InPlace };
+    if (own.dev(), own.ino()) != (mapped.device, mapped.inode) {
+        return Condition::InPlace;
+    }
     if own.len() < mapped.size as u64 {
         return Condition::Truncated;
     }
@@ -229,8 +243,11 @@ fn prepare(file: &File, place: &Place, settings: Settings) -> Result<&'static Ma
     let mut first = [0u8; size_of::<Preamble>()];
     let read = read_at_most(file, &mut first).map_err(looked_at)?;
     if first[..read].iter().all(|&byte| byte == 0) {
-        // New, or its maker died at once.
-        return make(file, place, settings);
+        // New, or its maker died at once; or it was truncated under its users, who must not meet the new table.
+        return match liveness::anybody_attached(file) {
+            false => make(file, place, settings),
+            true => Err(lost_in_use()),
+        };
     }
     let found = Found::read(&first);
     if read < first.len() || found.magic != MAGIC {
@@ -246,9 +263,7 @@ fn prepare(file: &File, place: &Place, settings: Settings) -> Result<&'static Ma
     if found.status & status::LOST != 0 {
         return match liveness::anybody_attached(file) {
             false => make(file, place, settings),
-            true => Err(Refused::words(
-                "its file was moved, deleted or truncated while in use; end the programs that used it then",
-            )),
+            true => Err(lost_in_use()),
         };
     }
     if found.version != VERSION {
@@ -268,6 +283,12 @@ fn prepare(file: &File, place: &Place, settings: Settings) -> Result<&'static Ma
         Refused::system("its file has holes, for which there is no room", &error)
     })?;
     map(file, limits)
+}
+
+fn lost_in_use() -> Refused {
+    Refused::words(
+        "its file was moved, deleted or truncated while in use; end the programs that used it then",
+    )
 }
 
 fn read_at_most(file: &File, buffer: &mut [u8]) -> io::Result<usize> {
@@ -415,7 +436,8 @@ fn map(file: &File, limits: Limits) -> Result<&'static Mapped, Refused> {
         size: parts.total,
         device,
         inode,
-        replaced: Once::new(),
+        replaced: AtomicBool::new(false),
+        replacing: Mutex::new(()),
         next: std::ptr::null_mut(),
     }));
     let mut first = MAPPED.load(Ordering::Acquire);

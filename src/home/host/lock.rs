@@ -10,6 +10,7 @@ use super::Host;
 use super::futex::{self, Sleep};
 use super::lock_word::{Surroundings, Waited, is_of_generation, slot_in};
 use crate::home::atomic::{AtomicU32, Ordering};
+use crate::home::clock::Clock;
 
 /// How often those who wait for the lock look whether its owner lives.
 const LOOK: Duration = Duration::from_millis(20);
@@ -77,7 +78,7 @@ impl Host {
 
 impl Surroundings for Waiter<'_> {
     fn sleep(&self, word: &AtomicU32, value: u32) {
-        let time = LOOK.min(self.limit);
+        let (time, begun) = (LOOK.min(self.limit), Clock::Real.now());
         let lock = Sleep::on(word, value);
         let slot = slot_in(value).and_then(|slot| self.host.file.slots.get(slot));
         match slot.and_then(|slot| slot.life.watched()) {
@@ -85,6 +86,7 @@ impl Surroundings for Waiter<'_> {
             // It is dying already.
             None => futex::wait(lock, time.min(Duration::from_millis(1))),
         }
+        self.host.check_file_after_sleep(begun);
     }
 
     fn lives(&self, word: u32) -> bool {
@@ -95,6 +97,10 @@ impl Surroundings for Waiter<'_> {
     }
 
     fn is_too_long(&self, waited: Duration) -> bool {
+        if self.host.is_lost() {
+            // Nothing is granted any more, and those that wait must learn it now.
+            return true;
+        }
         let since = self.host.file.preamble.since.load(Ordering::Relaxed);
         let known_stuck = self.known != 0 && since == self.known;
         if waited < self.limit && !known_stuck {

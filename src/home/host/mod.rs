@@ -149,12 +149,17 @@ impl Host {
     pub fn check_file(&self) {
         self.checked.store(Clock::Real.now(), Ordering::Relaxed);
         match file::condition(&self.place, &self.probe, self.file, self.root) {
-            Condition::InPlace => {}
+            // Another table lies in the file if its slot is not this process's: the file was truncated and made anew.
+            Condition::InPlace if self.is_detached() || self.has_its_slot() => {}
+            Condition::InPlace | Condition::Truncated => self.file.replace_memory(),
             Condition::Gone => {
                 self.file.preamble.status.fetch_or(status::LOST, Ordering::AcqRel);
             }
-            Condition::Truncated => self.file.replace_memory(),
         }
+    }
+
+    fn has_its_slot(&self) -> bool {
+        lock_word::is_of_generation(self.word, self.own_slot().generation.load(Ordering::Acquire))
     }
 
     /// Who has the lock notes since when.
@@ -239,6 +244,17 @@ impl Host {
         self.own_slot().bell.shows()
     }
 
+    /// As [`Self::check_file`], but not after each ring of a busy table.
+    pub fn check_file_after_sleep(&self, begun: Time) {
+        let now = Clock::Real.now();
+        let passed = |since: Time| Duration::from_micros(now.saturating_sub(since));
+        if passed(begun) >= Duration::from_millis(1)
+            || passed(self.checked.load(Ordering::Relaxed)) >= CHECK_INTERVAL
+        {
+            self.check_file();
+        }
+    }
+
     /// Sleeps until the bell shows something else than this, or a process has begun to die if that matters, or for so long; not for long if one is
     /// dying already, of whose end nobody tells.
     ///
@@ -272,14 +288,7 @@ impl Host {
             lives.insert(0, Sleep::on(word, bell));
             let begun = Clock::Real.now();
             futex::wait_any(&lives, time);
-            let now = Clock::Real.now();
-            let passed = |since: Time| Duration::from_micros(now.saturating_sub(since));
-            // The rings of a busy table come faster than that.
-            if passed(begun) >= Duration::from_millis(1)
-                || passed(self.checked.load(Ordering::Relaxed)) >= CHECK_INTERVAL
-            {
-                self.check_file();
-            }
+            self.check_file_after_sleep(begun);
         });
         own.until.store(0, Ordering::SeqCst);
     }

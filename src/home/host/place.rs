@@ -79,13 +79,20 @@ fn check_group(shared: &Path) -> Result<(), Refused> {
         // Any other failure gets its own error when the file is opened.
         return Ok(());
     }
-    let group = fs::metadata(shared).map_or(0, |found| found.gid());
-    let group = group_name(group).unwrap_or_else(|| group.to_string());
-    let problem = format!(
-        "{} is for members of the group {group} only; an administrator can add this user to the \
-         group, and then the user must log in again",
-        shared.display()
-    );
+    let found = fs::metadata(shared).map(|found| (found.gid(), found.mode() & 0o020 != 0));
+    let problem = match found {
+        Ok((group, true)) if group != 0 => format!(
+            "{} is for members of the group {} only; an administrator can add this user to the \
+             group, and then the user must log in again",
+            shared.display(),
+            group_name(group).unwrap_or_else(|| group.to_string()),
+        ),
+        _ => format!(
+            "no group of users can write to {}; an administrator can change that with \
+             `ternlease setup --group GROUP`",
+            shared.display()
+        ),
+    };
     Err(Refused { problem: problem.into(), cause: Cause::System(libc::EACCES) })
 }
 

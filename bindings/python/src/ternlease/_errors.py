@@ -68,7 +68,7 @@ class NotFound(Error, LookupError):
 
 
 class NotPermitted(Error, PermissionError):
-    """The lease belongs to another user, who alone may transfer it."""
+    """The lease belongs to another user: only that user or root may transfer it."""
 
 
 class InvalidArgument(Error, ValueError):

@@ -6,8 +6,11 @@ use std::os::unix::fs::MetadataExt;
 use ternlease::{LeaseManager, OpenError};
 
 use super::finding::Finding;
-use crate::people;
+use crate::people::{self, shell_word};
 use crate::sharing::{DIRECTORY, REMEDY, Sharing, group_of_directory};
+
+/// Sticky, setgid, and for the group: what `ternlease setup` gives to [`DIRECTORY`].
+const MODE: u32 = 0o3770;
 
 /// It cannot be opened.
 pub fn unopened(url: &str, error: &OpenError) -> Finding {
@@ -22,12 +25,12 @@ pub fn unopened(url: &str, error: &OpenError) -> Finding {
         }
         (error, None) if error.os_errno() == libc::EACCES && is_of_the_machine(url) => format!(
             "sudo usermod -aG {} {}, then log in again",
-            group_of_directory().unwrap_or_default(),
-            people::user(fs::metadata("/proc/self").map_or(0, |own| own.uid()))
+            shell_word(&group_of_directory().unwrap_or_default()),
+            shell_word(&people::find_user(fs::metadata("/proc/self").map_or(0, |own| own.uid())))
         ),
         (_, Some((path, found))) => format!(
             "{path} belongs to {}, mode {:04o}: ask for access, or use another pool",
-            people::user(found.uid()),
+            people::find_user(found.uid()),
             found.mode() & 0o7777
         ),
         _ => "see `--pool` and TERNLEASE_POOL: host:, host:NAME or host:/PATH".to_owned(),
@@ -42,15 +45,37 @@ fn is_of_the_machine(url: &str) -> bool {
 /// Who shares the devices with this user.
 fn sharing(url: &str, manager: &LeaseManager) -> Option<Finding> {
     Some(match Sharing::of(url, manager)? {
-        Sharing::Group(group) => {
+        Sharing::Group(group) => shared(&people::find_group(group)),
+        Sharing::Private(user) => {
+            let user = people::find_user(user);
+            Finding::warn(
+                "sharing",
+                format!("this pool is private to user {user}; other users can get the same GPU"),
+                REMEDY,
+            )
+        }
+    })
+}
+
+/// The directory must keep each user from deleting or replacing the pool of another.
+fn shared(group: &str) -> Finding {
+    let remedy = format!("sudo ternlease setup --group {}", shell_word(group));
+    match fs::metadata(DIRECTORY) {
+        Ok(found) if found.uid() == 0 && found.mode() & MODE == MODE => {
             Finding::ok("sharing", format!("all users of the group {group} share this pool"))
         }
-        Sharing::Private(user) => Finding::warn(
+        Ok(found) => Finding::warn(
             "sharing",
-            format!("this pool is private to user {user}; other users can get the same GPU"),
-            REMEDY,
+            format!(
+                "all users of the group {group} share this pool, but {DIRECTORY} has owner {} and \
+                 mode {:04o}, not root and {MODE:04o}: users can replace the pools of others",
+                people::find_user(found.uid()),
+                found.mode() & 0o7777
+            ),
+            remedy,
         ),
-    })
+        Err(error) => Finding::warn("sharing", format!("{DIRECTORY}: {error}"), remedy),
+    }
 }
 
 /// Where it is, how large, and who may use it.
@@ -77,7 +102,7 @@ pub fn examine(url: &str, manager: &LeaseManager) -> Vec<Finding> {
 
 /// Who may use it.
 fn access(found: &Metadata) -> Finding {
-    let (owner, group) = (people::user(found.uid()), people::group(found.gid()));
+    let (owner, group) = (people::find_user(found.uid()), people::find_group(found.gid()));
     let mode = found.mode() & 0o7777;
     match (mode & 0o006, mode & 0o060) {
         (0, 0) => Finding::ok("access", format!("only {owner} may use it ({mode:04o})")),

@@ -58,6 +58,7 @@ impl Printer<'_> {
     /// Prints all there is to read, at once.
     fn print(&mut self, reader: &mut EventReader) -> Result<(), Failure> {
         let events: Vec<Event> = reader.by_ref().collect();
+        let claimed = tell::Claimed::of(&events, self.named);
         let clock = Clock::of(&self.named.manager);
         let mut text = String::new();
         let missed = reader.missed() - self.missed;
@@ -73,9 +74,9 @@ impl Printer<'_> {
         let (most, colours) = (width(), colour::wanted());
         for event in &events {
             let line = match self.json {
-                true => json::line(&tell::value(event, self.named, &clock)),
+                true => json::line(&tell::value(event, self.named, &clock, &claimed)),
                 false => {
-                    let line = tell::line(event, self.named, &clock);
+                    let line = tell::line(event, self.named, &clock, &claimed);
                     let mood = tell::mood(&event.what);
                     colour::paint(&cut(&line, most), mood, colours)
                 }

@@ -1,5 +1,6 @@
 //! One event, in words and for programs.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -15,9 +16,67 @@ use crate::text::line::clean;
 use crate::text::reasons;
 use crate::text::units::duration;
 
+/// The names that those who revoked leases claimed. A lease has only the last one: it is not shown
+/// with the actor of an earlier notice.
+pub struct Claimed {
+    leases: HashMap<LeaseId, LeaseInfo>,
+    /// The number of the last notice.
+    last: HashMap<LeaseId, u64>,
+    /// Who ended a lease, unless it was its holder during a notice.
+    enders: HashMap<LeaseId, Option<Actor>>,
+}
+
+impl Claimed {
+    /// Of these events.
+    pub fn of(events: &[Event], named: &Named) -> Self {
+        let mut claimed =
+            Claimed { leases: HashMap::new(), last: HashMap::new(), enders: HashMap::new() };
+        let mut first = None;
+        for event in events {
+            if let What::Revoking { lease, .. } | What::Ended { lease, .. } = event.what
+                && let Some(info) = lease_of(named, lease)
+            {
+                claimed.leases.entry(lease).or_insert(info);
+                first.get_or_insert(event.number);
+            }
+        }
+        // After the leases were read: a later notice, to which the name may not belong, is seen.
+        let Some(first) = first else { return claimed };
+        for event in named.manager.events_since(first - 1).0 {
+            match event.what {
+                What::Revoking { lease, .. } => {
+                    claimed.last.insert(lease, event.number);
+                }
+                What::Ended { lease, acknowledged: false, .. } => {
+                    claimed.enders.insert(lease, event.actor);
+                }
+                _ => {}
+            }
+        }
+        claimed
+    }
+
+    /// The name that belongs to this event.
+    fn by(&self, event: &Event) -> Option<&str> {
+        let (lease, actor) = match event.what {
+            What::Revoking { lease, .. } => {
+                let is_last = self.last.get(&lease) == Some(&event.number);
+                // A lease that is revoked at once during a notice has the name of who did that.
+                let is_same = self.enders.get(&lease).is_none_or(|ender| *ender == event.actor);
+                (is_last && is_same).then_some((lease, event.actor))?
+            }
+            What::Ended { lease, .. } => (lease, ender(event, self.leases.get(&lease))),
+            _ => return None,
+        };
+        let info = self.leases.get(&lease)?;
+        let is_its = info.ended_by.is_none() || info.ended_by == actor;
+        info.revoker.as_deref().filter(|_| is_its)
+    }
+}
+
 /// `  12  14:02:59   3m 20s  ended     trainer after 11s: the holder gave it back  (lease 7)`
-pub fn line(event: &Event, named: &Named, clock: &Clock) -> String {
-    let (verb, rest) = words(event, named, clock);
+pub fn line(event: &Event, named: &Named, clock: &Clock, claimed: &Claimed) -> String {
+    let (verb, rest) = words(event, named, clock, claimed);
     let age = duration(clock.age(event.at));
     let time = clock.time_of_day(event.at);
     format!("{:>5}  {time}  {age:>7}  {verb:<8}  {}", event.number, clean(&rest))
@@ -39,7 +98,7 @@ pub fn mood(what: &What) -> Mood {
 }
 
 /// Numbers of leases are long: they stand at the end, where a narrow terminal cuts them first.
-fn words(event: &Event, named: &Named, clock: &Clock) -> (&'static str, String) {
+fn words(event: &Event, named: &Named, clock: &Clock, claimed: &Claimed) -> (&'static str, String) {
     let holder = |lease: &LeaseId| known(lease_of(named, *lease).map(|info| info.holder));
     let ticket_holder = |ticket: &TicketId| known(holder_of_ticket(named, *ticket));
     let length = |time: &Time| duration(Duration::from_micros(*time));
@@ -58,8 +117,7 @@ fn words(event: &Event, named: &Named, clock: &Clock) -> (&'static str, String) 
         What::Revoking { lease, reason, until } => {
             let (holder, why) = (holder(lease), reasons::words(*reason));
             let notice = duration(Duration::from_micros(until.saturating_sub(event.at)));
-            let claimed = lease_of(named, *lease).and_then(|info| info.revoker);
-            let by = by_words(event.actor, claimed.as_deref(), named.is_in_cluster());
+            let by = by_words(event.actor, claimed.by(event), named.is_in_cluster());
             ("revoking", format!("{holder} in {notice}: {why}{by}  (lease {lease})"))
         }
         What::Ended { lease, reason, held, acknowledged } => {
@@ -67,8 +125,7 @@ fn words(event: &Event, named: &Named, clock: &Clock) -> (&'static str, String) 
             let (holder, why) = (holder(lease), reasons::words(*reason));
             let info = lease_of(named, *lease);
             let actor = ender(event, info.as_ref());
-            let claimed = info.as_ref().and_then(|info| info.revoker.as_deref());
-            let by = by_words(actor, claimed, named.is_in_cluster());
+            let by = by_words(actor, claimed.by(event), named.is_in_cluster());
             let early = if *acknowledged { ", acknowledged" } else { "" };
             (verb, format!("{holder} after {}{early}: {why}{by}  (lease {lease})", length(held)))
         }
@@ -144,7 +201,7 @@ fn devices(named: &Named, info: &LeaseInfo) -> Vec<String> {
 }
 
 /// For programs: all keys in every event, null where they say nothing or nothing is known any more.
-pub fn value(event: &Event, named: &Named, clock: &Clock) -> Value {
+pub fn value(event: &Event, named: &Named, clock: &Clock, claimed: &Claimed) -> Value {
     let seconds = |time: Time| time as f64 / 1e6;
     let mut lease_id = None;
     let mut ticket_id = None;
@@ -208,7 +265,7 @@ pub fn value(event: &Event, named: &Named, clock: &Clock) -> Value {
         "reason_code": reason.map(Reason::code),
         "reason_words": reason.map(reasons::words),
         "actor": actor_value(event.actor, named.is_in_cluster()),
-        "revoker": info.as_ref().and_then(|info| info.revoker.clone()),
+        "revoker": claimed.by(event),
         "acknowledged": acknowledged,
         "until": until.filter(|until| *until < FOREVER).map(|until| clock.iso(until)),
         "seconds": lasted.map(seconds),

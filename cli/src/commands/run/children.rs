@@ -1,6 +1,6 @@
 //! The processes below this one. It adopts those whose parents die, so that it knows when the last of them is gone.
 
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
 use libc::{c_int, pid_t};
@@ -93,9 +93,55 @@ pub fn kill_all() {
     }
 }
 
+/// Kills all processes below this one that are listed; the first that this process may not kill.
+/// Does not wait. Who is started meanwhile is found by the next call.
+pub fn kill_descendants() -> Option<pid_t> {
+    let mut found: Vec<(pid_t, pid_t)> = Vec::new();
+    let mut parents = vec![std::process::id().cast_signed()];
+    while let Some(parent) = parents.pop() {
+        let children = children_of(&parent.to_string());
+        parents.extend(&children);
+        found.extend(children.into_iter().map(|child| (child, parent)));
+    }
+    let denied = |&(child, parent): &(pid_t, pid_t)| {
+        kill_child_of(child, parent).is_err_and(|error| error.raw_os_error() == Some(libc::EPERM))
+    };
+    // All of them, also after the first that may not be killed.
+    let denied = found.iter().filter(|pair| denied(pair));
+    denied.fold(None, |first, (child, _)| first.or(Some(*child)))
+}
+
+/// Kills a process if it is a child of this parent. The parent may have reaped it meanwhile, and
+/// the number may be another process's; what the descriptor refers to stays the same.
+fn kill_child_of(child: pid_t, parent: pid_t) -> std::io::Result<()> {
+    let descriptor = end_of(child);
+    if parent_of(child.cast_unsigned()) != Some(parent.cast_unsigned()) {
+        return Ok(());
+    }
+    let sent = match &descriptor {
+        Some(descriptor) => {
+            let number = descriptor.as_raw_fd();
+            let info = std::ptr::null::<libc::siginfo_t>();
+            // SAFETY: the descriptor is open, and there may be no information about the signal.
+            unsafe {
+                libc::syscall(libc::SYS_pidfd_send_signal, number, libc::SIGKILL, info, 0) == 0
+            }
+        }
+        // SAFETY: takes no pointers. Before Linux 5.3 nothing better is to be had.
+        None => unsafe { libc::kill(child, libc::SIGKILL) == 0 },
+    };
+    if sent { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
 /// The children of this process, as far as the system lists them.
 fn list() -> Vec<pid_t> {
-    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    children_of("self")
+}
+
+/// The children of a process, as far as the system lists them.
+fn children_of(process: &str) -> Vec<pid_t> {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task"));
+    let threads = threads.into_iter().flatten().flatten();
     let lists =
         threads.filter_map(|thread| std::fs::read_to_string(thread.path().join("children")).ok());
     lists

@@ -1,6 +1,8 @@
 //! Staying beside the program while it runs: signals, the terminal, its lease, its end.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Once;
+use std::time::Duration;
 
 use libc::{c_int, pid_t};
 
@@ -10,6 +12,13 @@ use super::poll::{Ready, await_any};
 use super::signals::Signals;
 use super::terminal::Terminal;
 use super::words;
+
+/// How often to look for the end of the program where only SIGCHLD tells of it: none comes if
+/// another thread of this process has reaped it.
+const UNWATCHED_END: Duration = Duration::from_secs(1);
+
+/// Reports once that a process cannot be killed. This process supervises one program.
+static DENIED: Once = Once::new();
 
 /// How the program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,10 +56,12 @@ impl Supervisor {
                 return self.tidy_up(end);
             }
             self.obey();
-            let limit = self.fate.look_within();
+            let unwatched = self.ended.is_none().then_some(UNWATCHED_END);
+            let limit = self.fate.look_within().into_iter().chain(unwatched).min();
             let ended = self.ended.as_ref().map(AsFd::as_fd);
             let ready = await_any(&[Some(self.signals.as_fd()), self.fate.watch(), ended], limit);
-            has_ended = ready.contains(Ready(2));
+            // Where nothing tells of it, every turn looks.
+            has_ended = self.ended.is_none() || ready.contains(Ready(2));
             if ready.contains(Ready(0)) {
                 while let Some(signal) = self.signals.next() {
                     self.take(signal);
@@ -68,7 +79,20 @@ impl Supervisor {
                 // A stopped process cannot answer.
                 self.send(libc::SIGCONT);
             }
-            Order::Kill => self.send(libc::SIGKILL),
+            Order::Kill => self.kill(),
+        }
+        self.fate.explain();
+    }
+
+    /// Kills the child's group, and who has left the group. What this process may not end is
+    /// reported once.
+    fn kill(&mut self) {
+        self.send(libc::SIGKILL);
+        if let Some(process) = children::kill_descendants() {
+            // What the order was for comes first.
+            self.fate.explain();
+            let what = "permission denied; end it as its own user or as root";
+            DENIED.call_once(|| words::say(&format!("cannot end process {process}: {what}")));
         }
     }
 
@@ -105,11 +129,11 @@ impl Supervisor {
         if !has_ended {
             return None;
         }
-        // A debugger sees the end first. SIGCHLD comes when it has.
+        // A debugger sees the end first. SIGCHLD comes when it has, and every turn looks.
         self.ended = None;
         children::is_reaped(self.child).then(|| {
-            let why = "a library in this process has taken its exit status";
-            words::say(&format!("how process {} has ended is unknown: {why}", self.child));
+            let why = "a library in this process has already reaped it";
+            words::say(&format!("exit status of process {} is unknown: {why}", self.child));
             End::Code(1)
         })
     }
