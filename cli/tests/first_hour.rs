@@ -182,7 +182,7 @@ fn release_and_revoke_take_a_holder_or_the_end_of_a_number() {
     assert_eq!(open.manager().active_count(), 2, "an ambiguous name ends no lease");
     let quoted = errors(&pool.run(&["release", "a\u{7}b"]));
     assert!(quoted.contains(r#"holder "a\u{7}b""#), "{quoted}");
-    // Whoever gives the full id needs no confirmation.
+    // A full id needs no confirmation.
     let output = pool.run(&["release", &same[0].id().to_string()]);
     assert!(output.status.success() && output.stdout.is_empty(), "{output:?}");
 }

@@ -338,7 +338,7 @@ fn doctor_reports_the_private_pool_and_the_remedy() {
     assert!(told.contains("warn  sharing") && told.contains("2770"), "{told}");
     assert!(told.contains("sudo ternlease setup --group gpu"), "{told}");
     setup();
-    // A file by its path is shared by whoever may open it: its rights are told as before.
+    // A file named by its path is shared by all that may open it: its rights are reported as before.
     let told = done(ANN, &["--pool", "host:/dev/shm/ann", "doctor"]);
     assert!(!told.contains("sharing"), "{told}");
 }

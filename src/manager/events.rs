@@ -184,7 +184,7 @@ impl EventReader {
         self.home.abandon();
     }
 
-    /// Reads only what is known here: no read waits for an engine that is away.
+    /// Reads only what is known here: no read waits for an unreachable engine.
     pub(super) fn without_questions(mut self) -> Self {
         self.asks = false;
         self

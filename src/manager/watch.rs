@@ -147,7 +147,7 @@ impl LeaseManager {
     }
 
     fn start_watching(&self) -> Result<Running, Error> {
-        // A notice must not wait for an engine that is away.
+        // A notice must not wait for an unreachable engine.
         let reader = self.events(u64::MAX).without_questions();
         let inbox = Arc::new(Inbox {
             new: Mutex::default(),

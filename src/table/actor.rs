@@ -1,4 +1,4 @@
-//! Actors: which process makes a change, as its home knows it, never as the caller claims.
+//! Actors: the process that makes a change. The home determines it; the caller cannot choose it.
 
 use std::fmt;
 

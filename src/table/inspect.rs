@@ -55,7 +55,7 @@ pub struct LeaseInfo {
 
 #[cfg(any(target_os = "linux", feature = "cluster"))]
 impl LeaseInfo {
-    /// The lease after its holder lost the store of the table, whatever the table says.
+    /// The lease after its holder lost the store of the table, regardless of the state in the table.
     pub(crate) fn with_engine_lost(self, at: Time) -> LeaseInfo {
         LeaseInfo {
             state: LeaseState::Expired,

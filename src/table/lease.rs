@@ -270,7 +270,7 @@ impl<M: Memory> Table<M> {
         let index = self.held_lease(id)?;
         let ended = match reason {
             Reason::Released => self.give_up(index, now),
-            // What happened to the holder is no deed of this process.
+            // This process did not end the lease, so no actor is recorded.
             _ => self.end_lease(index, now, reason, 0),
         };
         self.settle(now);

@@ -50,7 +50,7 @@ impl<M: Memory> Table<M> {
         }
         self.enter(now)?;
         let mut reaped = Reaped::default();
-        // A process that leaves gives back what it has. To one that is gone it happens.
+        // A process that leaves is the actor; for a dead process there is none.
         let leaves = reason == Reason::Released && owner == self.user.get().owner;
         let actor = if leaves { self.actor() } else { 0 };
         let mut list = self.scratch.reaped.take();
@@ -131,7 +131,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// A held lease is for another owner from now on. Only its own principal, or principal 0,
-    /// may transfer it: by the end of its new owner it would end without a trace.
+    /// may transfer it: otherwise another user could end the lease by taking it over and exiting.
     pub fn give_to(&self, now: Time, id: LeaseId, owner: u16) -> Result<(), Error> {
         self.enter(now)?;
         let index = self.held_lease(id)?;

@@ -410,7 +410,7 @@ impl fmt::Display for Error {
                 );
             }
             Error::OtherStore => {
-                "etcd has not the table that this process has used: it was restored from an older backup, or another cluster \
+                "etcd does not contain the table that this process used: it was restored from an older backup, or another cluster \
                  answers; end all programs that use this table and start them again"
             }
             Error::System(number) => {

@@ -17,7 +17,7 @@ use crate::view::json;
 /// What to renew.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The number of the lease, as `claim` printed it, or the end of it; or the name of its holder [env: TERNLEASE_LEASE]
+    /// Lease id, its last four or more digits, or the holder name [env: TERNLEASE_LEASE]
     #[arg(value_name = "LEASE")]
     lease: Option<String>,
     /// From now on it lasts so long without renewal, but never ends earlier than before [default: as long as before]

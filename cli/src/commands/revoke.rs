@@ -19,7 +19,7 @@ use crate::view::json;
 /// Which, why, and how soon.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// The lease's number, as `ternlease status` shows it, or the end of it; or the name of its holder
+    /// Lease id, its last four or more digits, or the holder name
     #[arg(value_name = "LEASE")]
     lease: String,
     /// Why: the holder is told, and can act on it

@@ -81,7 +81,7 @@ fn directory(args: &Args, group: u32) -> Result<String, Failure> {
             if args.dry_run {
                 return Ok(format!("would make {how}\n"));
             }
-            // Nobody but root can use it until it is complete.
+            // Only root can use it until it is complete.
             let made = DirBuilder::new().mode(0o700).create(DIRECTORY);
             made.and_then(|()| complete(group))
                 .map_err(|error| refused(args, DIRECTORY, &error))?;

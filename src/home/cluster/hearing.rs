@@ -39,7 +39,7 @@ impl Heard {
         }
     }
 
-    /// Wakes only when that is new: each look at a session that is over comes here.
+    /// Wakes threads only on the first call after the loss.
     fn set_lost(&self) {
         if !self.lost.swap(true, Ordering::AcqRel) {
             self.tell_keeper();
@@ -54,7 +54,7 @@ impl Heard {
             }
             SessionNews::Safe => {
                 self.silent_since.store(0, Ordering::Release);
-                // It may have been restored from a backup meanwhile: the next look tells.
+                // It may have been restored from a backup meanwhile: the next refresh detects that.
                 self.changed.store(true, Ordering::Release);
                 self.tell_keeper();
             }

@@ -58,7 +58,7 @@ pub(crate) struct Part {
     cut_off: Mutex<(Vec<LeaseId>, Vec<TicketId>)>,
     /// Changed with the lock of the table.
     lost: Mutex<Option<Arc<LostSession>>>,
-    /// How often a session was lost or found again: odd while there is none.
+    /// Number of session losses and recoveries: odd while there is no session.
     turns: AtomicU64,
     /// Why nothing is asked of the engine any more.
     refused: OnceLock<Error>,
@@ -189,7 +189,7 @@ impl Part {
         sure
     }
 
-    /// Why every command is refused: the engine has not the table any more that this process has.
+    /// Why every command is refused: the engine no longer stores the table that this process has read.
     /// Final.
     pub fn refusal(&self) -> Option<Error> {
         self.engine.refusal().or_else(|| self.refused.get().copied())
@@ -198,7 +198,7 @@ impl Part {
     /// From now on every command is this error: what the engine has is not the table of this
     /// process any more.
     pub fn refuse(&self, error: Error) {
-        // The first finding counts.
+        // Keep the first error.
         let _ = self.refused.set(error);
         self.hearing.set_lost();
     }

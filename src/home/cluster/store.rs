@@ -94,8 +94,8 @@ impl Store {
         let Some((number, head)) = number else { return Ok(Some(false)) };
         self.add(entries)?;
         self.head = head;
-        // Number 0 was never a change: somebody only made sure that its first attempt would come to
-        // nothing.
+        // Number 0 means that no change was written: a process has only invalidated its own first
+        // attempt.
         Ok((self.number == number).then_some(number != 0))
     }
 
@@ -178,7 +178,7 @@ impl Store {
     /// What to read to learn what others have done.
     pub fn news(&self) -> Vec<Range> {
         let head = self.keys.head();
-        // The last one, too: it must still be the one that the copy has.
+        // Includes the last known change, to verify that it is unchanged.
         let changes = self.keys.some_changes_from(self.number.max(1), AT_ONCE + 1);
         vec![Range::only(head), changes]
     }

@@ -14,7 +14,7 @@ pub fn adopt_orphans() {
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
 }
 
-/// A descriptor that is readable when the child has ended, whatever becomes of SIGCHLD: other code in this process may
+/// A descriptor that is readable when the child has ended, also without SIGCHLD: other code in this process may
 /// handle that signal, too. None if the system has no such descriptors (before Linux 5.3), or none left.
 pub fn end_of(child: pid_t) -> Option<OwnedFd> {
     // SAFETY: takes no pointers.

@@ -260,7 +260,7 @@ impl Fate {
             let (send, receive) = channel();
             let read = move || {
                 let info = manager.known_lease(id);
-                // Before this process goes on, which closes the table when nobody else has it.
+                // Before the answer is sent: the last handle that is dropped closes the table.
                 drop(manager);
                 let _ = send.send(info);
             };

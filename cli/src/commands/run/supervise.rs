@@ -84,7 +84,7 @@ impl Supervisor {
         self.fate.explain();
     }
 
-    /// Kills the child's group, and who has left the group. What this process may not end is
+    /// Kills the child's group, and the descendants that have left the group. What this process may not end is
     /// reported once.
     fn kill(&mut self) {
         self.send(libc::SIGKILL);

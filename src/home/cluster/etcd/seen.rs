@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use super::error::EngineError;
 use super::messages::Header;
 
-/// Why answers are not believed any more.
+/// Why answers are rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Replaced {
     /// Another cluster answers.
@@ -18,7 +18,7 @@ pub(crate) enum Replaced {
 
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// 0 until a server says it.
+    /// 0 until the first answer.
     cluster: AtomicU64,
     revision: AtomicI64,
     /// Final: a restored cluster may have more revisions later.
@@ -54,7 +54,7 @@ impl Seen {
                 _ => None,
             };
             match replaced {
-                // The first finding counts.
+                // Keep the first error.
                 Some(replaced) => drop(self.replaced.set(replaced)),
                 None => drop(self.revision.fetch_max(found, Ordering::AcqRel)),
             }

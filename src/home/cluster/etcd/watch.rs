@@ -147,7 +147,7 @@ impl<F: FnMut(WatchNews)> Watcher<F> {
             };
             asked = false;
             self.heard = Clock::Real.now();
-            // What follows from that, the next request says.
+            // The next request reports the error.
             let _ = links.seen.observe(answer.header.as_ref());
             if answer.canceled {
                 return match answer.compact_revision {
