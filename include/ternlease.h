@@ -294,7 +294,8 @@ int32_t tern_reason_class(int32_t reason);
  *         fprintf(stderr, "%s: %s\n", tern_status_name(err.status), err.message);
  * =========================================================================== */
 
-// The details of a status. Make it with tern_error_init(); a zero-initialized one is valid as well.
+// The details of a status. Make it with tern_error_init(); a zero-initialized one is valid as
+// well.
 typedef struct tern_error_t {
     // sizeof(tern_error_t), or 0
     size_t struct_size;
