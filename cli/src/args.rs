@@ -45,6 +45,9 @@ pub enum Command {
     Revoke(commands::revoke::Args),
     /// Lease the devices that a running process uses, until it ends
     Adopt(commands::adopt::Args),
+    /// Kill all child processes: what `run` becomes when the memory of its table is gone
+    #[command(hide = true)]
+    KillChildren,
     /// Hold a lease for a process: what `claim` and `adopt` leave behind
     #[command(hide = true)]
     Hold(commands::hold::Args),

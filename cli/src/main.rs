@@ -43,6 +43,7 @@ fn dispatch(cli: Cli) -> Result<ExitCode, Failure> {
         Command::Renew(args) => commands::renew::run(place, &args),
         Command::Revoke(args) => commands::revoke::run(place, &args),
         Command::Adopt(args) => commands::adopt::run(place, &args),
+        Command::KillChildren => Ok(commands::run::bus_error::kill_children()),
         Command::Hold(args) => commands::hold::run(place, &args),
         Command::Deadlocks(args) => commands::deadlocks::run(place, &args),
         Command::Events(args) => commands::events::run(place, &args),

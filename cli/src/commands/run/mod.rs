@@ -3,6 +3,7 @@
 //! `wish` says what to claim, `line` waits for it, `program` starts the program, `supervise` stays beside it with the help of `fate` (its lease), `terminal`,
 //! `children` and `signals`.
 
+pub mod bus_error;
 pub mod children;
 mod fate;
 pub mod line;
@@ -114,6 +115,7 @@ pub fn run(place: &Place, args: &Args) -> Result<ExitCode, Failure> {
     };
     signals.watch_a_child()?;
     children::adopt_orphans();
+    bus_error::kill_program_on_bus_error();
     let terminal = Terminal::find();
     let env = held.as_ref().map_or_else(program::without_devices, |held| held.env.clone());
     let child = match program::start(&args.program, &env, &signals, terminal.as_ref()) {
