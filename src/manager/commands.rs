@@ -208,7 +208,7 @@ impl LeaseManager {
     /// Gives a lease back. Whoever is first in line has what it frees before this returns. Leases that hang on it
     /// ([`child_of`](ClaimBuilder::child_of)) end with it.
     ///
-    /// A lease of another user is revoked by this, for [`Reason::Operator`](crate::Reason::Operator). A lease that is being revoked is revoked at once, for the reason of its
+    /// A lease of another user is revoked by this, for [`Reason::Operator`]. A lease that is being revoked is revoked at once, for the reason of its
     /// notice ([`LeaseInfo::acknowledged`](crate::LeaseInfo::acknowledged)).
     ///
     /// # Errors

@@ -78,6 +78,7 @@ const trits = .{ c.lease.LeaseState, c.ticket.TicketState, c.resource.Health, c.
 const flags = .{
     .{ "TERN_OPTION_", c.manager.OptionFlags },
     .{ "TERN_LEASE_", c.lease.LeaseFlags },
+    .{ "TERN_EVENT_FLAG_", c.events.EventFlags },
     .{ "TERN_CLAIM_", c.claim.ClaimFlags },
     .{ "TERN_POOL_", c.pool.PoolFlags },
     .{ "TERN_DEVICE_", c.device.DeviceKnown },

@@ -66,7 +66,8 @@ test "a callback may use the manager, and need not be dropped" {
     try lease.watch(&giver, Giver.giveBack, null);
     _ = try lease.revoke(.{ .notice = 50 });
     try expectEqual('o', try giver.signal.hear());
-    try expectEqual(ternlease.Reason.released, (try lease.info()).reason);
+    // A release during the notice acknowledges the revocation.
+    try expectEqual(ternlease.Reason.operator, (try lease.info()).reason);
 }
 
 test "what is over cannot be watched, and nothing is called" {
@@ -100,8 +101,8 @@ test "by a descriptor" {
     try expectEqual(null, try watch.next(0));
     lease.release();
     const over = (try watch.next(60 * ternlease.second)).?;
-    try expectEqual(ternlease.LeaseState.expired, over.state);
-    try expectEqual(ternlease.Reason.released, over.reason);
+    try expectEqual(ternlease.LeaseState.revoked, over.state);
+    try expectEqual(ternlease.Reason.quota, over.reason);
     watch.close();
     watch.close();
     try expectError(error.Closed, watch.next(0));
