@@ -10,7 +10,7 @@ from typing import Dict
 
 import pytest
 from conftest import CHECKOUT
-from test_readme import QUICK_START, python_blocks
+from test_readme import ALONE, QUICK_START, python_blocks
 
 from ternlease._c import library
 
@@ -91,8 +91,8 @@ def test_the_quick_start_runs_from_the_wheel_alone(wheel: Path, tmp_path: Path) 
     python = str(tmp_path / "venv" / "bin" / "python")
     subprocess.run([python, "-m", "pip", "install", "-q", "--no-index", str(wheel)], env=environment(), check=True)
     ran = subprocess.run(
-        [python, "-W", "error", "-c", python_blocks()[0]],
-        env=environment(),
+        [str(ALONE), python, "-W", "error", "-c", python_blocks()[0]],
+        env=environment(TERNLEASE_DEVICES="fake:8"),
         cwd=tmp_path,
         capture_output=True,
         text=True,
