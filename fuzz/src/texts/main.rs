@@ -6,6 +6,7 @@
 #[allow(dead_code, reason = "the library uses the rest")]
 mod config;
 mod devices;
+#[allow(dead_code)] // Only some of its functions are fuzzed.
 #[path = "../../../cli/src/text/units.rs"]
 mod units;
 mod urls;
