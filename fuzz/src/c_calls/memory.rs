@@ -259,12 +259,15 @@ const MESSAGE: usize = std::mem::offset_of!(tern_error_t, message);
 impl Details {
     pub fn draw(input: &mut Input) -> Self {
         let (size, memory) = draw_size(input, size_of::<tern_error_t>());
+        // Zero stands for the whole struct.
+        let zeroed = (size_of::<tern_error_t>(), size_of::<tern_error_t>());
+        let (room, memory) = if size == 0 { zeroed } else { (size, memory) };
         let mut place = Place::new(memory);
         place.put(&size.to_ne_bytes());
         if input.byte() >= 224 {
             place = Place::null();
         }
-        Details { place, size }
+        Details { place, size: room }
     }
 
     pub fn pointer(&mut self) -> *mut tern_error_t {

@@ -38,7 +38,10 @@ pub fn etcd(text: &str) {
 pub fn any(text: &str) {
     let is_name = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     let rest = text.strip_prefix("host:");
-    if rest.is_some_and(|rest| rest.starts_with('/') || rest.chars().all(is_name)) {
+    // Without a URL the pool of the machine is opened.
+    if text.is_empty()
+        || rest.is_some_and(|rest| rest.starts_with('/') || rest.chars().all(is_name))
+    {
         return;
     }
     let limits = Limits { leases: 4, tickets: 4, resources: 4, history: 4 };
