@@ -29,9 +29,10 @@ use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::Instant;
 
+use crate::table::command::{Collected, GrantDetail};
 use crate::table::{
-    Cancelled, Claim, Error, Event, LeaseId, LeaseInfo, LeaseState, Memory, Outcome, Settings,
-    Table, TicketId, TicketState, Time,
+    Cancelled, Claim, Command, Error, Event, LeaseId, LeaseInfo, LeaseState, Memory, Placed, Query,
+    Settings, Table, TicketId, TicketState, Time,
 };
 use arrays::NoUndo;
 use clock::Clock;
@@ -97,29 +98,6 @@ macro_rules! on_core {
     };
 }
 
-/// Runs a command, `|table, now| ...`, on the table of a home.
-macro_rules! run {
-    ($home:expr, $($command:tt)*) => {
-        $crate::home::on_core!($home, core => core.run($($command)*))
-    };
-}
-
-/// Looks at the table of a home as it is now: `|table| ...`.
-macro_rules! look {
-    ($home:expr, $($query:tt)*) => {
-        $crate::home::on_core!($home, core => core.look($($query)*))
-    };
-}
-
-/// Looks at what does not change with time: `|table| ...`.
-macro_rules! peek {
-    ($home:expr, $($query:tt)*) => {
-        $crate::home::on_core!($home, core => core.peek($($query)*))
-    };
-}
-
-pub(crate) use {look, on_core, peek, run};
-
 /// What a core does, whichever kind it is of.
 macro_rules! delegate {
     ($($(#[$meta:meta])* fn $name:ident(&self $(, $arg:ident: $type:ty)*) $(-> $answer:ty)?;)*) => {
@@ -137,7 +115,6 @@ delegate! {
     fn clock(&self) -> &Clock;
     fn is_shared(&self) -> bool;
     fn owner(&self) -> u16;
-    fn claim(&self, claim: Claim<'_>) -> Result<Outcome, Error>;
     fn state(&self, id: LeaseId) -> Option<LeaseState>;
     fn ask_about(&self, ids: &[LeaseId]);
     #[cfg(feature = "cluster")]
@@ -158,7 +135,6 @@ delegate! {
     fn held(&self) -> u32;
     fn tick(&self);
     fn ticket(&self, id: TicketId) -> Option<TicketState>;
-    fn collect(&self, id: TicketId) -> bool;
     fn await_ticket(&self, id: TicketId, role: Role, until: Option<Instant>) -> Result<Option<TicketState>, Error>;
     fn watch(&self, id: TicketId, role: Role, waker: &Waker) -> Option<TicketState>;
     #[cfg(target_os = "linux")]
@@ -191,6 +167,36 @@ delegate! {
 }
 
 impl Home {
+    /// Runs a command.
+    #[inline(always)]
+    pub fn execute<C: Command>(&self, command: &C) -> Result<C::Reply, Error> {
+        on_core!(self, core => core.execute(command))
+    }
+
+    /// Asks for a lease, for this process.
+    #[inline(always)]
+    pub fn claim<D: GrantDetail>(&self, claim: &Claim<'_>) -> Result<Placed<D>, Error> {
+        on_core!(self, core => core.claim(claim))
+    }
+
+    /// Takes the answer of a resolved ticket.
+    #[inline(always)]
+    pub fn collect<D: GrantDetail>(&self, id: TicketId) -> Collected<D> {
+        on_core!(self, core => core.collect(id))
+    }
+
+    /// Answers a query at the present time.
+    #[inline(always)]
+    pub fn query<Q: Query>(&self, query: &Q) -> Q::Answer {
+        on_core!(self, core => core.query(query))
+    }
+
+    /// Answers a query by what is known here: time does not move on, and no other machine is asked.
+    #[inline(always)]
+    pub fn query_known<Q: Query>(&self, query: &Q) -> Q::Answer {
+        on_core!(self, core => core.query_known(query))
+    }
+
     /// A table of this process; `None` if the system does not give the memory.
     pub fn try_new(settings: Settings, real_clock: bool) -> Option<Home> {
         Core::try_new(settings, real_clock).map(Home::Process)

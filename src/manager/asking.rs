@@ -12,7 +12,7 @@ use crate::table::{Claim, Error, FOREVER, LeaseId, Outcome, Time};
 impl LeaseManager {
     #[inline(always)]
     pub(crate) fn ask(&self, claim: &Claim<'_>) -> Result<Outcome, Error> {
-        self.home().claim(*claim)
+        Ok(self.home().claim::<()>(claim)?.outcome)
     }
 
     /// The lease that a claim was granted, or will be.

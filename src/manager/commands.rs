@@ -4,10 +4,11 @@
 use crate::table::LeaseInfo;
 
 use super::{ClaimBuilder, LeaseManager, Span};
-use crate::home::{Dropped, run};
+use crate::home::Dropped;
+use crate::table::command::{Advance, Declare, Revoke, SetHealth, SetNode, Unwant, Want};
+use crate::table::query::Deadlocks;
 use crate::table::{
     Claim, Deadlock, Error, Health, LeaseId, Outcome, Reason, ResourceId, Revoked, Take, Time,
-    Traits,
 };
 
 /// Leases, from the first claim to the last day; the resources they are on; and the clock.
@@ -42,7 +43,7 @@ impl LeaseManager {
         let take = if self.shared.open_house { Take::Shared } else { Take::ONE_SLOT };
         let names = [resource];
         let claim = Claim { ttl, take, ..Claim::one(holder, &names) };
-        match self.home().claim(claim)? {
+        match self.home().claim::<()>(&claim)?.outcome {
             Outcome::Granted(id) => Ok(id),
             // A claim that does not wait is never put in line.
             Outcome::Waiting(_) => Err(Error::Busy),
@@ -91,7 +92,7 @@ impl LeaseManager {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn declare(&self, resource: &str, slots: u32, memory: u32) -> Result<ResourceId, Error> {
-        run!(self.home(), |table, now| table.declare(now, resource, slots, memory))
+        self.home().execute(&Declare { resource, slots, memory })
     }
 
     /// Says in which machine a declared resource is, or that it is in none in particular. Machines are resources, too, declared with one slot if they
@@ -118,18 +119,7 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn set_node(&self, resource: &str, node: Option<&str>) -> Result<(), Error> {
-        run!(self.home(), |table, now| {
-            let id = table.resource_id(resource).ok_or(Error::UnknownResource)?;
-            let node = match node {
-                None => None,
-                Some(node) => Some(match table.resource_id(node) {
-                    Some(known) => known,
-                    None => table.declare(now, node, 1, 0)?,
-                }),
-            };
-            let info = table.resource(resource).ok_or(Error::UnknownResource)?;
-            table.set_traits(now, id, Traits { node, ..info.traits })
-        })
+        self.home().execute(&SetNode { resource, node })
     }
 
     /// Says how a declared resource is, as an operator would. One that is not healthy gets no new leases; those on it stay until they end or
@@ -151,10 +141,7 @@ impl LeaseManager {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn set_health(&self, resource: &str, health: Health) -> Result<(), Error> {
-        run!(self.home(), |table, now| {
-            let id = table.resource_id(resource).ok_or(Error::UnknownResource)?;
-            table.set_health(now, id, health)
-        })
+        self.home().execute(&SetHealth { resource, health })
     }
 
     /// Moves the end of a lease to now + its ttl; the new end, in the manager's time.
@@ -249,7 +236,7 @@ impl LeaseManager {
     /// ```
     #[inline]
     pub fn revoke(&self, id: LeaseId) -> Result<Revoked, Error> {
-        run!(self.home(), |table, now| table.revoke(now, id, Reason::Operator, "", 0))
+        self.home().execute(&Revoke { lease: id, reason: Reason::Operator, by: "", notice: 0 })
     }
 
     /// Takes a lease away for a reason, with a notice during which the holder can save its work.
@@ -286,7 +273,7 @@ impl LeaseManager {
         notice: impl Into<Span>,
     ) -> Result<Revoked, Error> {
         let notice = self.home().clock().measure(notice.into())?;
-        run!(self.home(), |table, now| table.revoke(now, id, reason, by, notice))
+        self.home().execute(&Revoke { lease: id, reason, by, notice })
     }
 
     /// Counts one tick. With a real clock: only brings the table up to date.
@@ -343,7 +330,8 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn find_deadlocks(&self) -> Result<Vec<Deadlock>, Error> {
-        run!(self.home(), |table, now| table.find_deadlocks(now))
+        self.home().execute(&Advance)?;
+        Ok(self.home().query(&Deadlocks {}))
     }
 
     /// Declares that a holder cannot go on without a resource, without claiming it: because it waits in a lock of its own, or for data. A
@@ -368,7 +356,7 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn want(&self, holder: &str, resource: &str) -> Result<(), Error> {
-        run!(self.home(), |table, now| table.want(now, holder, resource))
+        self.home().execute(&Want { holder, resource })
     }
 
     /// Takes back what [`Self::want`] declared. A want ends in no other way: not even when the holder gets the resource.
@@ -377,6 +365,6 @@ impl LeaseManager {
     ///
     /// [`Error::UnknownWant`] if the holder has declared no such want.
     pub fn unwant(&self, holder: &str, resource: &str) -> Result<(), Error> {
-        run!(self.home(), |table, now| table.unwant(now, holder, resource))
+        self.home().execute(&Unwant { holder, resource })
     }
 }

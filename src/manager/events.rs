@@ -11,7 +11,8 @@ use super::signal::Signal;
 use crate::home::signal_fd::SignalFd;
 use crate::home::wake::Listener;
 use crate::home::world;
-use crate::home::{EventPosition, Home, look};
+use crate::home::{EventPosition, Home};
+use crate::table::query::EventsSince;
 use crate::table::{Error, Event};
 
 /// Reads events one after the other, and can wait for more: as a thread ([`wait`](Self::wait)) or with a file descriptor
@@ -67,11 +68,7 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn events_since(&self, cursor: u64) -> (Vec<Event>, u64) {
-        look!(self.home(), |table| {
-            let mut events = Vec::new();
-            let missed = table.events_since(cursor, &mut events);
-            (events, missed)
-        })
+        self.home().query(&EventsSince { cursor })
     }
 
     /// Reads the events after number `cursor`; 0: from the oldest that is remembered, `u64::MAX`: from now on.

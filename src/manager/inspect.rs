@@ -1,7 +1,10 @@
 //! Looking at leases, claims and resources. Nothing here changes anything but what time has brought meanwhile.
 
 use super::LeaseManager;
-use crate::home::look;
+use crate::table::query::{
+    CountOf, HeldBy, Leases, LeasesOn, ResourceByName, Resources, Revocations, Tickets, Verify,
+    WaitingCount, WaitingTicket,
+};
 use crate::table::{LeaseId, LeaseInfo, LeaseState, Reason, ResourceInfo, TicketId, TicketInfo};
 
 /// What there is: leases, claims, resources, counters. Lists are of one instant each.
@@ -98,7 +101,7 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn held_by(&self, holder: &str) -> Vec<LeaseId> {
-        look!(self.home(), |table| table.held_by(holder))
+        self.home().query(&HeldBy { holder })
     }
 
     /// The leases on a resource, oldest first: who has what a claim waits for. Empty if there is no such resource.
@@ -112,7 +115,7 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn leases_on(&self, resource: &str) -> Vec<LeaseId> {
-        look!(self.home(), |table| table.leases_on(resource))
+        self.home().query(&LeasesOn { resource })
     }
 
     /// All held leases, oldest first. A copy: it takes time and memory in proportion to what is held.
@@ -128,7 +131,7 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn leases(&self) -> Vec<LeaseInfo> {
-        look!(self.home(), |table| table.leases())
+        self.home().query(&Leases {})
     }
 
     /// All waiting claims, in the order in which they would be served if everything became free.
@@ -145,12 +148,12 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn tickets(&self) -> Vec<TicketInfo> {
-        look!(self.home(), |table| table.tickets())
+        self.home().query(&Tickets {})
     }
 
     /// Everything about a ticket that waits; `None` once it is decided. [`ticket_state`](Self::ticket_state) says what became of it then.
     pub fn ticket(&self, id: TicketId) -> Option<TicketInfo> {
-        look!(self.home(), |table| table.waiting_ticket(id))
+        self.home().query(&WaitingTicket { ticket: id })
     }
 
     /// What there is of a resource, and what is taken; `None` if it is neither declared nor in use.
@@ -166,12 +169,12 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn resource(&self, name: &str) -> Option<ResourceInfo> {
-        look!(self.home(), |table| table.resource(name))
+        self.home().query(&ResourceByName { name })
     }
 
     /// All resources that are declared or in use, by name. Those that are only remembered by ended leases are among them.
     pub fn resources(&self) -> Vec<ResourceInfo> {
-        look!(self.home(), |table| table.resources())
+        self.home().query(&Resources {})
     }
 
     /// How many leases are held. Does not take the lock, unless one has run out since the table was last used.
@@ -182,12 +185,12 @@ impl LeaseManager {
 
     /// How many claims wait. [`tickets`](Self::tickets) says who.
     pub fn pending_claimers(&self) -> usize {
-        look!(self.home(), |table| table.waiting() as usize)
+        self.home().query(&WaitingCount {})
     }
 
     /// How many leases were revoked so far; each counts once. [`count`](Self::count) has the sum of each reason.
     pub fn revocations(&self) -> u64 {
-        look!(self.home(), |table| table.revocations())
+        self.home().query(&Revocations {})
     }
 
     /// How many leases ended, or claims were refused, for this reason so far. The rate of one reason says more than the sum of all.
@@ -202,7 +205,7 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn count(&self, reason: Reason) -> u64 {
-        look!(self.home(), |table| table.count(reason))
+        self.home().query(&CountOf { reason })
     }
 
     /// Checks the table from end to end; what is wrong, in words. For tests, and for a table in a file that somebody may have damaged: it
@@ -212,6 +215,6 @@ impl LeaseManager {
     ///
     /// The first thing that does not fit together.
     pub fn verify(&self) -> Result<(), String> {
-        look!(self.home(), |table| table.verify())
+        self.home().query(&Verify {})
     }
 }

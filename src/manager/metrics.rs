@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use super::LeaseManager;
-use crate::home::look;
-use crate::table::Reason;
+use crate::table::{Memory, Query, Reason, Table};
 
 impl LeaseManager {
     /// The counters in the text format that Prometheus reads, all of one instant: leases held, claims waiting, and how many were granted,
@@ -17,35 +16,42 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn metrics(&self) -> String {
-        look!(self.home(), |table| {
-            let mut text = String::new();
-            let mut line = |kind: &str, name: &str, help: &str, value: u64| {
-                // Writing to a string does not fail.
-                let _ = write!(
-                    text,
-                    "# HELP ternlease_{name} {help}\n# TYPE ternlease_{name} {kind}\nternlease_{name} {value}\n"
-                );
-            };
-            line("gauge", "leases_held", "Leases held now.", table.held().into());
-            line("gauge", "claims_waiting", "Claims in line now.", table.waiting().into());
-            line("counter", "granted_total", "Leases granted.", table.granted());
-            line("counter", "revoked_total", "Leases revoked.", table.revocations());
-            line(
-                "counter",
-                "revoked_by_others_total",
-                "Leases revoked by another user than that of their owner.",
-                table.foreign_revocations(),
+        self.home().query(&Metrics)
+    }
+}
+
+/// The text of [`LeaseManager::metrics`].
+struct Metrics;
+
+impl Query for Metrics {
+    type Answer = String;
+
+    fn answer<M: Memory>(&self, table: &Table<M>) -> String {
+        let mut text = String::new();
+        let mut line = |kind: &str, name: &str, help: &str, value: u64| {
+            // Writing to a string does not fail.
+            let _ = write!(
+                text,
+                "# HELP ternlease_{name} {help}\n# TYPE ternlease_{name} {kind}\nternlease_{name} {value}\n"
             );
-            line("counter", "events_total", "Events recorded.", table.last_event());
-            text.push_str(
-                "# HELP ternlease_ended_total Leases ended, or claims refused, by reason.\n",
-            );
-            text.push_str("# TYPE ternlease_ended_total counter\n");
-            for &reason in Reason::ALL {
-                let count = table.count(reason);
-                let _ = writeln!(text, "ternlease_ended_total{{reason=\"{reason}\"}} {count}");
-            }
-            text
-        })
+        };
+        line("gauge", "leases_held", "Leases held now.", table.held().into());
+        line("gauge", "claims_waiting", "Claims in line now.", table.waiting().into());
+        line("counter", "granted_total", "Leases granted.", table.granted());
+        line("counter", "revoked_total", "Leases revoked.", table.revocations());
+        line(
+            "counter",
+            "revoked_by_others_total",
+            "Leases revoked by another user than that of their owner.",
+            table.foreign_revocations(),
+        );
+        line("counter", "events_total", "Events recorded.", table.last_event());
+        text.push_str("# HELP ternlease_ended_total Leases ended, or claims refused, by reason.\n");
+        text.push_str("# TYPE ternlease_ended_total counter\n");
+        for &reason in Reason::ALL {
+            let count = table.count(reason);
+            let _ = writeln!(text, "ternlease_ended_total{{reason=\"{reason}\"}} {count}");
+        }
+        text
     }
 }

@@ -14,7 +14,6 @@ mod jeopardy;
 mod metrics;
 mod nodes;
 mod options;
-mod publish;
 mod signal;
 mod ticket;
 mod watch;
@@ -29,17 +28,14 @@ use crate::home::host::Place;
 use crate::home::refused::Refused;
 pub use asking::Claiming;
 pub use claim::ClaimBuilder;
-pub(crate) use device::{State, WeakManager};
+pub(crate) use device::WeakManager;
 pub use events::EventReader;
 use options::Where;
 pub use options::{OpenError, Options, TimeKind};
-pub(crate) use publish::Listed;
 pub use ticket::Ticket;
 pub use watch::Notice;
 
 use crate::home::Home;
-#[cfg(feature = "capi-test")]
-use crate::home::look;
 #[cfg(doc)]
 use crate::table::Error;
 use crate::table::Limits;
@@ -284,7 +280,17 @@ impl LeaseManager {
     /// For the test of what [`Self::abandon`] is for.
     #[cfg(feature = "capi-test")]
     pub(crate) fn panic_in_a_command(&self) -> ! {
-        look!(self.home(), |_| panic!("on purpose, for a test"))
+        use crate::table::{Memory, Query, Table};
+
+        struct Panic;
+        impl Query for Panic {
+            type Answer = std::convert::Infallible;
+
+            fn answer<M: Memory>(&self, _: &Table<M>) -> Self::Answer {
+                panic!("on purpose, for a test")
+            }
+        }
+        match self.home().query(&Panic) {}
     }
 
     /// A call was cut short by a panic: nobody can trust this manager any more, and nobody waits for it in vain.

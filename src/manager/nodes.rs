@@ -40,7 +40,7 @@ impl LeaseManager {
         let holder = format!("{node}:{}", std::process::id());
         let candidates = Candidates::Declared(&[machine]);
         let claim = Claim { candidates, take: Take::Shared, ..Claim::one(&holder, &[]) };
-        match self.home().claim(claim)? {
+        match self.ask(&claim)? {
             Outcome::Granted(id) => Ok(id),
             // A claim that does not wait is never put in line.
             Outcome::Waiting(_) => Err(Error::Busy),

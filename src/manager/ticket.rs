@@ -7,8 +7,10 @@ use std::time::{Duration, Instant};
 
 use super::{LeaseManager, Shared};
 use crate::home::wake::Role;
-use crate::home::{Dropped, Home, look, world};
-use crate::table::{Cancelled, Error, LeaseId, Reason, TicketId, TicketState};
+use crate::home::{Dropped, Home, world};
+use crate::table::command::GrantDetail;
+use crate::table::query::PlaceInQueue;
+use crate::table::{Cancelled, Error, LeaseId, Picks, Reason, TicketId, TicketState};
 
 /// A claim in line. Wait for it as a thread ([`wait`](Self::wait)), as a task (it is a future), with a file descriptor
 /// ([`fd`](Self::fd)) or with any [`Waker`] ([`watch`](Self::watch)); several at once if need be.
@@ -170,8 +172,20 @@ impl Ticket {
         self.wait_until(None)
     }
 
+    /// As [`Self::wait`], for a waiting claim, with the resources of its lease.
+    pub(crate) fn wait_for_picks(self) -> Result<(LeaseId, Picks), Error> {
+        self.wait_for_detail(None)
+    }
+
     /// As [`Self::wait`], but not beyond this time, whatever the table says.
-    pub(super) fn wait_until(mut self, until: Option<Instant>) -> Result<LeaseId, Error> {
+    pub(super) fn wait_until(self, until: Option<Instant>) -> Result<LeaseId, Error> {
+        self.wait_for_detail::<()>(until).map(|(lease, _)| lease)
+    }
+
+    fn wait_for_detail<D: GrantDetail>(
+        mut self,
+        until: Option<Instant>,
+    ) -> Result<(LeaseId, D), Error> {
         let state = match self.kind {
             Kind::Queued(id) => {
                 self.shared.home.await_ticket(id, Role::Owner, until)?.unwrap_or(FORGOTTEN)
@@ -203,15 +217,19 @@ impl Ticket {
         }
     }
 
-    /// The lease, which is the caller's from now on, or why there is none.
-    fn collect(&mut self, mut state: TicketState) -> Result<LeaseId, Error> {
-        if let Kind::Queued(id) = std::mem::replace(&mut self.kind, Kind::Collected)
-            && !self.shared.home.collect(id)
-        {
-            state = FORGOTTEN;
+    /// The lease, which is the caller's from now on, or why there is none. The detail is known for a
+    /// claim that waited.
+    fn collect<D: GrantDetail>(&mut self, mut state: TicketState) -> Result<(LeaseId, D), Error> {
+        let mut detail = D::default();
+        if let Kind::Queued(id) = std::mem::replace(&mut self.kind, Kind::Collected) {
+            let collected = self.shared.home.collect(id);
+            if collected.withdrawn {
+                state = FORGOTTEN;
+            }
+            detail = collected.detail;
         }
         match state {
-            TicketState::Granted(lease) => Ok(lease),
+            TicketState::Granted(lease) => Ok((lease, detail)),
             TicketState::Refused(reason) => Err(Error::Refused(reason)),
             TicketState::Waiting => Err(Error::Busy),
         }
@@ -222,7 +240,7 @@ impl Ticket {
 const FORGOTTEN: TicketState = TicketState::Refused(Reason::Cancelled);
 
 fn place(home: &Home, id: TicketId) -> Option<u32> {
-    look!(home, |table| table.place(id))
+    home.query(&PlaceInQueue { ticket: id })
 }
 
 /// Tickets by their ids, for those who cannot keep a [`Ticket`]: what
@@ -264,9 +282,11 @@ impl LeaseManager {
         let until = timeout.and_then(|timeout| world::instant().checked_add(timeout));
         let state = self.home().await_ticket(id, Role::Watcher, until)?;
         // Somebody may have withdrawn it at this moment: then the lease is nobody's.
-        let told =
-            state.is_none_or(|state| state == TicketState::Waiting) || self.home().collect(id);
-        if told { state.ok_or(Error::UnknownTicket) } else { Ok(FORGOTTEN) }
+        let decided = state.is_some_and(|state| state != TicketState::Waiting);
+        if decided && self.home().collect::<()>(id).withdrawn {
+            return Ok(FORGOTTEN);
+        }
+        state.ok_or(Error::UnknownTicket)
     }
 
     /// Withdraws a claim. A lease that it was granted is given back, unless
@@ -307,10 +327,12 @@ impl LeaseManager {
     }
 }
 
-impl Future for Ticket {
-    type Output = Result<LeaseId, Error>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+impl Ticket {
+    /// As [`Future::poll`], for a waiting claim, with the detail of its lease.
+    pub(crate) fn poll_for_detail<D: GrantDetail>(
+        &mut self,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(LeaseId, D), Error>> {
         let mut state = self.state();
         if state == TicketState::Waiting {
             state = self.watch_as(Role::Owner, context.waker());
@@ -319,6 +341,14 @@ impl Future for Ticket {
             TicketState::Waiting => Poll::Pending,
             decided => Poll::Ready(self.collect(decided)),
         }
+    }
+}
+
+impl Future for Ticket {
+    type Output = Result<LeaseId, Error>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        self.poll_for_detail::<()>(context).map_ok(|(lease, _)| lease)
     }
 }
 

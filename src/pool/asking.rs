@@ -10,7 +10,7 @@ use super::GpuPool;
 use super::naming::claim_name;
 use super::{GpuClaim, GpuLease, PoolError};
 use crate::manager::{Span, Ticket};
-use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, ResourceId, Time};
+use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, Picks, Placed, ResourceId, Time};
 
 /// The ways to ask.
 impl GpuClaim<'_> {
@@ -49,7 +49,10 @@ impl GpuClaim<'_> {
         match self.ask()? {
             Asked::NoDevices => Ok(None),
             Asked::Granted(lease) => Ok(Some(lease)),
-            Asked::Waiting(ticket) => self.lease(ticket.wait()?).map(Some),
+            Asked::Waiting(ticket) => {
+                let (lease, picks) = ticket.wait_for_picks()?;
+                self.lease(lease, &picks).map(Some)
+            }
         }
     }
 
@@ -86,15 +89,17 @@ impl GpuClaim<'_> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn submit(self) -> Result<Option<Outcome>, PoolError> {
-        self.place()
+        Ok(self.place()?.map(|placed| placed.outcome))
     }
 
     #[inline]
     fn ask(&self) -> Result<Asked, PoolError> {
         Ok(match self.place()? {
             None => Asked::NoDevices,
-            Some(Outcome::Granted(id)) => Asked::Granted(self.lease(id)?),
-            Some(Outcome::Waiting(id)) => {
+            Some(Placed { outcome: Outcome::Granted(id), detail: picks }) => {
+                Asked::Granted(self.lease(id, &picks)?)
+            }
+            Some(Placed { outcome: Outcome::Waiting(id), .. }) => {
                 Asked::Waiting(Ticket::waiting(&self.pool.inner.manager, id))
             }
         })
@@ -102,7 +107,7 @@ impl GpuClaim<'_> {
 
     /// Puts the claim before the table; `None` if there are no devices.
     #[inline]
-    fn place(&self) -> Result<Option<Outcome>, PoolError> {
+    fn place(&self) -> Result<Option<Placed<Picks>>, PoolError> {
         let inner = &*self.pool.inner;
         if inner.devices.is_empty() {
             return Ok(None);
@@ -113,7 +118,8 @@ impl GpuClaim<'_> {
             Some(holder) => holder,
             None => claim_name(inner.manager.owner(), inner.here.next_claim(), &mut buffer),
         };
-        Ok(Some(inner.manager.ask(&self.for_candidates(holder, &candidates)?)?))
+        let claim = self.for_candidates(holder, &candidates)?;
+        Ok(Some(inner.manager.home().claim(&claim)?))
     }
 
     /// The devices that may serve it.
@@ -161,8 +167,8 @@ impl GpuClaim<'_> {
 
     /// The lease that the claim was granted, renewed from now on if that is wanted.
     #[inline]
-    fn lease(&self, id: LeaseId) -> Result<GpuLease, PoolError> {
-        let mut lease = GpuLease::of(self.pool, id)?;
+    fn lease(&self, id: LeaseId, picks: &Picks) -> Result<GpuLease, PoolError> {
+        let mut lease = GpuLease::of(self.pool, id, picks)?;
         if self.keep_alive {
             lease.keep_alive(self.measured_ttl()?)?;
         }
@@ -224,8 +230,11 @@ impl Future for GpuClaiming<'_> {
                 Asked::Waiting(ticket) => ticket,
             },
         };
-        match Pin::new(&mut ticket).poll(context) {
-            Poll::Ready(lease) => Poll::Ready(claim.lease(lease?).map(Some)),
+        match ticket.poll_for_detail(context) {
+            Poll::Ready(granted) => {
+                let (lease, picks) = granted?;
+                Poll::Ready(claim.lease(lease, &picks).map(Some))
+            }
             Poll::Pending => {
                 self.ticket = Some(ticket);
                 Poll::Pending

@@ -12,7 +12,8 @@ use super::watcher::{self, Stop, Watched};
 use crate::home::Dropped;
 use crate::home::thread;
 use crate::inventory::GpuDevice;
-use crate::manager::{LeaseManager, Listed};
+use crate::manager::LeaseManager;
+use crate::table::command::{ClearCheck, DeviceListing, ListDevices};
 use crate::table::{Error, Health, LeaseId, LeaseState, ResourceId};
 
 /// How often to look whether the others still take this machine for present.
@@ -35,6 +36,24 @@ pub(super) struct Here {
     pub keeper: Keeper,
 }
 
+/// A device of this machine, as [`ListDevices`] declares it.
+#[derive(Debug, Clone)]
+struct Listed {
+    key: String,
+    slots: Option<u32>,
+    memory: u32,
+    island: Option<(&'static str, u32)>,
+    checked: bool,
+    evidence: Option<Health>,
+}
+
+impl Listed {
+    fn listing(&self) -> DeviceListing<'_> {
+        let Listed { ref key, slots, memory, island, checked, evidence } = *self;
+        DeviceListing { resource: key, slots, memory, island, checked, evidence }
+    }
+}
+
 impl Here {
     /// Lists the devices, all of them or none of those that watch.
     pub fn list(
@@ -53,7 +72,7 @@ impl Here {
                 key: key.clone(),
                 slots,
                 memory: device.memory.unwrap_or(0),
-                group: device.island.map(|island| (device.vendor.name(), island)),
+                island: device.island.map(|island| (device.vendor.name(), island)),
                 checked: watched.as_ref().is_some_and(|watched| watched.checks(place)),
                 evidence: told.then_some(device.health),
             }
@@ -97,18 +116,23 @@ impl Here {
     /// then on goes with whoever is here.
     fn publish(&self) -> Result<Vec<ResourceId>, Error> {
         let Some(node) = self.node.as_deref().filter(|_| !self.listed.is_empty()) else {
-            return self.manager.list(&self.listed, None);
+            return self.list_devices(None);
         };
         nodes::publish(&self.manager, node, &self.devices)?;
         let machine = self.manager.declare(&nodes::key(node), 1, 0)?;
         let presence = self.manager.be_at(machine, node)?;
-        let listed = self.manager.list(&self.listed, Some(machine));
+        let listed = self.list_devices(Some(machine));
         match listed {
             Ok(_) => *self.presence.lock() = Some(presence),
             // If that cannot happen now, it does later.
             Err(_) => drop(self.manager.home().let_go(Dropped::Lease(presence))),
         }
         listed
+    }
+
+    fn list_devices(&self, node: Option<ResourceId>) -> Result<Vec<ResourceId>, Error> {
+        let devices: Vec<DeviceListing<'_>> = self.listed.iter().map(Listed::listing).collect();
+        self.manager.home().execute(&ListDevices { devices: &devices, node })
     }
 
     /// Has the machine been given up by the others, although this process is here? Then it comes back.
@@ -156,11 +180,10 @@ impl Drop for Here {
         }
         // Others who share the table look on.
         if let Some(watched) = self.watched.as_ref().filter(|_| !self.manager.is_shared()) {
-            for (place, &id) in
-                self.ids.iter().enumerate().filter(|(place, _)| watched.checks(*place))
-            {
+            let listed = self.listed.iter().enumerate();
+            for (_, device) in listed.filter(|(place, _)| watched.checks(*place)) {
                 // Fails only if the table is of no use any more.
-                let _ = self.manager.uncheck(id, &self.listed[place].key);
+                let _ = self.manager.home().execute(&ClearCheck { resource: &device.key });
             }
         }
     }

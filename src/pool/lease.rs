@@ -4,7 +4,8 @@ use super::{Env, GpuPool, PoolError};
 use crate::home::Dropped;
 use crate::inventory::{GpuDevice, Vendor};
 use crate::manager::Notice;
-use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Reason, Time};
+use crate::table::query::PicksOf;
+use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Picks, Reason, Time};
 
 /// Devices, for as long as this lives: dropping it gives them back, and whoever is first in line has them before the drop returns.
 ///
@@ -38,17 +39,19 @@ pub struct GpuLease {
 }
 
 impl GpuLease {
-    /// The lease of this id, which holds at least one device of this pool.
+    /// A lease on these resources, at least one of which is a device of this pool.
     #[inline]
-    pub(super) fn of(pool: &GpuPool, id: LeaseId) -> Result<Self, Error> {
-        let (mut first, mut others) = (None, Vec::new());
-        pool.inner.manager.each_resource_of(id, |resource| match pool.inner.place(resource) {
-            Some(place) if first.is_none() => first = Some(place),
-            Some(place) => others.push(place),
-            None => {}
-        });
-        let first = first.ok_or(Error::UnknownLease)?;
+    pub(super) fn of(pool: &GpuPool, id: LeaseId, picks: &Picks) -> Result<Self, Error> {
+        let mut places = picks.as_slice().iter().filter_map(|pick| pool.inner.place(*pick));
+        let first = places.next().ok_or(Error::UnknownLease)?;
+        let others = places.collect();
         Ok(GpuLease { pool: pool.clone(), id, first, others, mine: true, kept: false })
+    }
+
+    /// A lease by its id.
+    fn find(pool: &GpuPool, id: LeaseId) -> Result<Self, Error> {
+        let picks = pool.inner.manager.home().query_known(&PicksOf { lease: id });
+        Self::of(pool, id, &picks)
     }
 
     /// Renews it from now on.
@@ -230,7 +233,7 @@ impl GpuLease {
     /// The lease of this id, to look at: dropping it gives nothing back.
     #[cfg(feature = "capi")]
     pub(crate) fn view(pool: &GpuPool, id: LeaseId) -> Result<Self, Error> {
-        let mut lease = Self::of(pool, id)?;
+        let mut lease = Self::find(pool, id)?;
         lease.mine = false;
         Ok(lease)
     }
@@ -280,7 +283,7 @@ impl GpuPool {
     pub fn take_up(&self, id: LeaseId) -> Result<GpuLease, Error> {
         let info = self.inner.manager.lease(id).ok_or(Error::UnknownLease)?;
         match self.inner.manager.state(id) {
-            Some(LeaseState::Held) => GpuLease::of(self, id),
+            Some(LeaseState::Held) => GpuLease::find(self, id),
             Some(over) => {
                 // One whose time has just run out, which nobody has noted yet, has no reason so far.
                 Err(Error::NotHeld(over, info.reason.unwrap_or(Reason::TimedOut)))

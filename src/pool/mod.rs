@@ -30,6 +30,7 @@ pub use status::{DeviceStatus, GpuLeaseEntry};
 
 use crate::inventory::{Absence, Found, GpuDevice, Why};
 use crate::manager::{LeaseManager, OpenError, Options};
+use crate::table::query::WaitingFor;
 use crate::table::{Error, LeaseId, ResourceId};
 use here::Here;
 use naming::distinct_keys;
@@ -287,7 +288,8 @@ impl GpuPool {
 
     /// How many claims wait for devices of this pool. Those of other processes count, where they share it.
     pub fn pending_claimers(&self) -> usize {
-        self.inner.manager.waiting_for(|id| self.inner.place(id).is_some())
+        let inner = &self.inner;
+        inner.manager.home().query(&WaitingFor(|id| inner.place(id).is_some()))
     }
 
     /// The devices, in the order in which they were found, as they were then; [`status`](Self::status) says how they are now.

@@ -4,6 +4,7 @@ use super::PoolError;
 use super::naming::distinct_keys;
 use crate::inventory::{Declared, GpuDevice, Inventory};
 use crate::manager::LeaseManager;
+use crate::table::query::ResourceIds;
 use crate::table::{Error, ResourceId};
 
 /// Longer names would leave no room for those of devices.
@@ -82,7 +83,7 @@ impl Elsewhere {
             return Ok(found);
         }
         // One that is published and not listed yet is not there yet.
-        let ids = manager.ids_of(&found.keys);
+        let ids = manager.home().query(&ResourceIds { names: &found.keys });
         let mut listed = ids.iter().map(Option::is_some);
         found.devices.retain(|_| listed.next() == Some(true));
         let mut listed = ids.iter().map(Option::is_some);

@@ -5,9 +5,8 @@ use std::time::Duration;
 use super::GpuPool;
 use super::evidence::squatters;
 use super::nodes;
-use crate::home::look;
 use crate::inventory::{GpuDevice, Process, Vendor};
-use crate::table::{Health, LeaseId, LeaseInfo, ResourceInfo};
+use crate::table::{Health, LeaseId, LeaseInfo, Memory, Query, ResourceInfo, Table};
 
 /// Who has a device, as [`GpuPool::snapshot_leases`] tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,17 +138,31 @@ impl GpuPool {
 
     /// What the table says about each device, all at one moment.
     fn in_the_table(&self) -> Vec<InTable> {
-        let devices = self.inner.keys.iter().zip(self.devices());
-        look!(self.inner.manager.home(), |table| {
-            let leases_on = |key: &str| table.leases_on(key).into_iter();
-            let nobody_on = |node: &String| leases_on(&nodes::key(node)).len() == 0;
-            let known = |(key, device): (&String, &GpuDevice)| InTable {
+        let devices = DevicesInTable { keys: &self.inner.keys, devices: self.devices() };
+        self.inner.manager.home().query(&devices)
+    }
+}
+
+/// Asks what the table says about devices; `keys` are their names there.
+struct DevicesInTable<'a> {
+    keys: &'a [String],
+    devices: &'a [GpuDevice],
+}
+
+impl Query for DevicesInTable<'_> {
+    type Answer = Vec<InTable>;
+
+    fn answer<M: Memory>(&self, table: &Table<M>) -> Vec<InTable> {
+        let in_table = |(key, device): (&String, &GpuDevice)| {
+            let leases = table.leases_on(key).into_iter();
+            let node = device.node.as_ref();
+            InTable {
                 resource: table.resource(key),
-                leases: leases_on(key).filter_map(|id| table.lease(id)).collect(),
-                abandoned: device.node.as_ref().is_some_and(nobody_on),
-            };
-            devices.map(known).collect()
-        })
+                leases: leases.filter_map(|id| table.lease(id)).collect(),
+                abandoned: node.is_some_and(|node| table.leases_on(&nodes::key(node)).is_empty()),
+            }
+        };
+        self.keys.iter().zip(self.devices).map(in_table).collect()
     }
 }
 

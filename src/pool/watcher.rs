@@ -10,7 +10,9 @@ use parking_lot::Mutex;
 use super::evidence::{Judgement, Memory, Rules, tells};
 use crate::home::thread;
 use crate::inventory::{GpuDevice, Inventory, Observation};
-use crate::manager::{EventReader, LeaseManager, State, WeakManager};
+use crate::manager::{EventReader, LeaseManager, WeakManager};
+use crate::table::command::DeviceState;
+use crate::table::query::DeviceStates;
 use crate::table::{Error, Health, Reason, What};
 
 /// Who revokes leases on devices that failed.
@@ -141,15 +143,15 @@ impl Watched {
         self.take_in(manager, &before, observed)
     }
 
-    fn states(&self, manager: &LeaseManager) -> Vec<Option<State>> {
-        manager.device_states(&self.keys)
+    fn states(&self, manager: &LeaseManager) -> Vec<Option<DeviceState>> {
+        manager.home().query(&DeviceStates { names: &self.keys })
     }
 
     /// What follows from what was seen when the devices were in these states.
     fn take_in(
         &self,
         manager: &LeaseManager,
-        before: &[Option<State>],
+        before: &[Option<DeviceState>],
         observed: Vec<Option<Observation>>,
     ) -> Result<bool, Error> {
         let now = Instant::now();

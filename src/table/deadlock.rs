@@ -51,6 +51,11 @@ impl<M: Memory> Table<M> {
     /// All deadlocks there are, ordered by victim.
     pub fn find_deadlocks(&self, now: Time) -> Result<Vec<Deadlock>, Error> {
         self.enter(now)?;
+        self.leave(self.deadlocks())
+    }
+
+    /// As [`Self::find_deadlocks`], at the time of the last command.
+    pub(super) fn deadlocks(&self) -> Vec<Deadlock> {
         let mut found = Vec::new();
         if self.anybody_blocked() {
             let pass = self.find_cycles();
@@ -68,7 +73,7 @@ impl<M: Memory> Table<M> {
         }
         let mut deadlocks: Vec<Deadlock> = found.into_iter().map(|(_, found)| found).collect();
         deadlocks.sort_by_key(|deadlock| deadlock.victim);
-        self.leave(deadlocks)
+        deadlocks
     }
 
     /// Reduces, and finds for every stuck worker the cycle it runs into.

@@ -8,9 +8,8 @@ use crate::home::cluster::{
 };
 use crate::home::wake::Woken;
 use crate::home::world::{self, MutexGuard};
-use crate::table::{
-    Claim, Error, Memory, Outcome as TableOutcome, Table, TicketId, TicketState, Time,
-};
+use crate::table::command::{Collected, GrantDetail, Place};
+use crate::table::{Claim, Error, Memory, Placed, Table, TicketId, TicketState, Time};
 use std::time::Duration;
 
 /// How often an engine that does not answer is asked before a command is refused.
@@ -112,11 +111,11 @@ impl<U: Undo> Core<U> {
     }
 
     /// Asks for a lease. Not while the others may take this process for dead: it would be over before it began.
-    pub(super) fn claim_clustered(
+    pub(super) fn claim_clustered<D: GrantDetail>(
         &self,
         part: &Part,
-        claim: Claim<'_>,
-    ) -> Result<TableOutcome, Error> {
+        claim: &Claim<'_>,
+    ) -> Result<Placed<D>, Error> {
         if part.is_cut_off() {
             return Err(part.refusal().unwrap_or(UNREACHABLE));
         }
@@ -127,7 +126,7 @@ impl<U: Undo> Core<U> {
             }
             table.set_principal(part.owner());
             // Which may be another one, too.
-            table.claim(now, &Claim { owner: part.owner(), ..claim })
+            table.apply(&Place::new(&Claim { owner: part.owner(), ..*claim }), now)
         })
     }
 
@@ -339,13 +338,17 @@ impl<U: Undo> Core<U> {
     }
 
     /// Whoever waited for the ticket knows what became of it. The others learn that with the next change.
-    pub(super) fn collect_clustered(&self, part: &Part, id: TicketId) -> bool {
+    pub(super) fn collect_clustered<D: GrantDetail>(
+        &self,
+        part: &Part,
+        id: TicketId,
+    ) -> Collected<D> {
         if part.is_forked() {
-            return true;
+            return Collected::default();
         }
         // Nothing is granted any more to a process whose session is lost.
         if !part.is_sure() && super::held::is_own_ticket(part, &self.state.lock(), id) {
-            return true;
+            return Collected::default();
         }
         let mut state = self.on_the_ground(part);
         if matches!(state.table.ticket(id), None | Some(TicketState::Waiting)) {
@@ -354,7 +357,7 @@ impl<U: Undo> Core<U> {
             let _ = self.refresh(part);
             state = self.on_the_ground(part);
         }
-        let collected = state.table.collect(id);
+        let collected = Collected::of(&state.table, id);
         let written = part.replica().take_written();
         part.replica().undo(&written);
         if let Some(group) = state.group.as_mut().filter(|_| !written.is_empty()) {

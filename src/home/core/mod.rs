@@ -43,8 +43,10 @@ use super::cluster::{Conditions, Group, Part};
 use super::host::Host;
 use super::wake::{Listeners, Wakers, Woken};
 use super::world::{self, JoinHandle, Mutex};
+use crate::table::command::{GrantDetail, Place, Withdraw};
 use crate::table::{
-    Cancelled, Claim, Error, FOREVER, Outcome, Settings, Table, TicketId, Time, first_sequence,
+    Cancelled, Claim, Command, Error, FOREVER, Placed, Query, Settings, Table, TicketId, Time,
+    first_sequence,
 };
 use guard::Guard;
 
@@ -242,9 +244,27 @@ impl<U: Undo> Core<U> {
         answer
     }
 
+    /// Runs a command.
+    #[inline(always)]
+    pub fn execute<C: Command>(&self, command: &C) -> Result<C::Reply, Error> {
+        self.run(|table, now| table.apply(command, now))
+    }
+
+    /// Answers a query at the present time.
+    #[inline(always)]
+    pub fn query<Q: Query>(&self, query: &Q) -> Q::Answer {
+        self.look(|table| query.answer(table))
+    }
+
+    /// Answers a query by what is known here: time does not move on.
+    #[inline(always)]
+    pub fn query_known<Q: Query>(&self, query: &Q) -> Q::Answer {
+        self.peek(|table| query.answer(table))
+    }
+
     /// Asks for a lease, for this process.
     #[inline(always)]
-    pub fn claim(&self, claim: Claim<'_>) -> Result<Outcome, Error> {
+    pub fn claim<D: GrantDetail>(&self, claim: &Claim<'_>) -> Result<Placed<D>, Error> {
         #[cfg(target_os = "linux")]
         if let Some(host) = self.host() {
             return self.claim_shared(host, claim);
@@ -253,7 +273,7 @@ impl<U: Undo> Core<U> {
         if let Some(part) = self.part() {
             return self.claim_clustered(part, claim);
         }
-        self.run(|table, now| table.claim(now, &claim))
+        self.execute(&Place::new(claim))
     }
 
     /// Gives something back. If the engine of a table that machines share cannot be reached, that is an error, and it happens as soon as it can be.
@@ -264,7 +284,7 @@ impl<U: Undo> Core<U> {
 
     /// As [`let_go`](Self::let_go), for a claim; what it was.
     pub fn withdraw(&self, id: TicketId) -> Result<Cancelled, Error> {
-        self.or_later(Dropped::Ticket(id), self.run(|table, now| table.withdraw(now, id)))
+        self.or_later(Dropped::Ticket(id), self.execute(&Withdraw { ticket: id }))
     }
 
     #[inline(always)]

@@ -5,6 +5,8 @@ use std::sync::atomic::Ordering;
 use super::Core;
 use crate::home::arrays::Undo;
 use crate::home::clock::Clock;
+use crate::table::command::{Collected, GrantDetail, Renew};
+use crate::table::query::HeldCount;
 use crate::table::{self, Error, FOREVER, LeaseId, LeaseState, TicketId, TicketState, Time};
 
 impl<U: Undo> Core<U> {
@@ -56,13 +58,13 @@ impl<U: Undo> Core<U> {
         table::ticket_state(&self.memory, id)
     }
 
-    /// Whoever waited for the ticket knows what became of it; false if it was withdrawn before that.
-    pub fn collect(&self, id: TicketId) -> bool {
+    /// Takes the answer of a resolved ticket.
+    pub fn collect<D: GrantDetail>(&self, id: TicketId) -> Collected<D> {
         #[cfg(feature = "cluster")]
         if let Some(part) = self.part() {
             return self.collect_clustered(part, id);
         }
-        self.lock().table.collect(id)
+        Collected::of(&self.lock().table, id)
     }
 
     /// Renews a lease, without the lock where no rule but the simplest applies.
@@ -84,7 +86,7 @@ impl<U: Undo> Core<U> {
         }
         match table::renew_quickly(&self.memory, id, now) {
             Some(end) => Ok(end),
-            None => self.run(|table, now| table.renew(now, id, None)),
+            None => self.execute(&Renew { lease: id, ttl: None }),
         }
     }
 
@@ -94,7 +96,7 @@ impl<U: Undo> Core<U> {
         if let Some(part) = self.part() {
             return self.renew_clustered(part, id, Some(ttl));
         }
-        self.run(|table, now| table.renew(now, id, Some(ttl)))
+        self.execute(&Renew { lease: id, ttl: Some(ttl) })
     }
 
     /// How many leases are held, without the lock unless one has run out since the table was last used.
@@ -102,13 +104,13 @@ impl<U: Undo> Core<U> {
     pub fn held(&self) -> u32 {
         #[cfg(target_os = "linux")]
         if U::SHARED {
-            return self.look(|table| table.held());
+            return self.query(&HeldCount {});
         }
         let (held, next_due) = table::held_and_due(&self.memory);
         if next_due == FOREVER || self.clock.now() < next_due {
             return held;
         }
-        self.look(|table| table.held())
+        self.query(&HeldCount {})
     }
 
     /// Counts one tick, or, with a real clock, only brings the table up to date.

@@ -8,8 +8,10 @@ use super::{Core, State};
 use crate::home::arrays::{Arrays, Undo};
 use crate::home::host::{Host, Locked};
 use crate::home::wake::Woken;
+use crate::table::command::{Collected, GrantDetail, Place};
 use crate::table::{
-    self, Claim, Error, LeaseId, LeaseState, Outcome, Reason, Table, TicketId, TicketState, Time,
+    self, Claim, Error, LeaseId, LeaseState, Outcome, Placed, Reason, Table, TicketId, TicketState,
+    Time,
 };
 
 /// How long to wait for a process that has the lock and does not go on.
@@ -98,24 +100,32 @@ impl<U: Undo> Core<U> {
     }
 
     /// Asks for a lease. If there is none to be had, perhaps only because nobody has noticed that somebody died.
-    pub(super) fn claim_shared(&self, host: &Host, claim: Claim<'_>) -> Result<Outcome, Error> {
-        let claim = Claim { owner: host.owner(), ..claim };
+    pub(super) fn claim_shared<D: GrantDetail>(
+        &self,
+        host: &Host,
+        claim: &Claim<'_>,
+    ) -> Result<Placed<D>, Error> {
+        let claim = Claim { owner: host.owner(), ..*claim };
         let limit = Duration::from_micros(claim.wait.max(1)).min(STUCK);
         let limit = if claim.wait == 0 { STUCK } else { limit };
         let lost = || Err(Error::Refused(Reason::EngineLost));
         let ask = || {
             self.run_shared(host, limit, |table, now| {
-                if host.is_lost() { lost() } else { table.claim(now, &claim) }
+                if host.is_lost() { lost() } else { table.apply(&Place::new(&claim), now) }
             })
         };
         match ask() {
             Err(Error::Busy) if self.reap(host) => ask(),
-            Ok(Outcome::Waiting(id)) if self.reap(host) => Ok(match self.ticket(id) {
-                Some(TicketState::Granted(lease)) if self.collect(id) => Outcome::Granted(lease),
-                _ => Outcome::Waiting(id),
-            }),
+            Ok(Placed { outcome: Outcome::Waiting(id), detail }) if self.reap(host) => {
+                if let Some(TicketState::Granted(lease)) = self.ticket(id)
+                    && let Collected { withdrawn: false, detail } = self.collect(id)
+                {
+                    return Ok(Placed { outcome: Outcome::Granted(lease), detail });
+                }
+                Ok(Placed { outcome: Outcome::Waiting(id), detail })
+            }
             // The memory may have been replaced in the middle of the command.
-            Ok(Outcome::Granted(_)) if host.is_lost() => lost(),
+            Ok(Placed { outcome: Outcome::Granted(_), .. }) if host.is_lost() => lost(),
             answer => answer,
         }
     }
@@ -291,6 +301,10 @@ mod tests {
         Core::open_host(place, Settings { limits, ..Settings::default() }).expect("it is made")
     }
 
+    fn is_granted(claimed: Result<Placed<()>, Error>) -> bool {
+        matches!(claimed, Ok(Placed { outcome: Outcome::Granted(_), .. }))
+    }
+
     /// What was begun is undone, the others go on, and the one that panicked is told so from then on.
     #[test]
     fn a_panic_in_a_command_is_one_processs_own_affair() {
@@ -304,10 +318,10 @@ mod tests {
             })
         }));
         assert!(cut_short.is_err());
-        assert_eq!(one.claim(claim), Err(Error::Corrupt));
-        assert_eq!(one.claim(claim), Err(Error::Corrupt));
+        assert_eq!(one.claim::<()>(&claim), Err(Error::Corrupt));
+        assert_eq!(one.claim::<()>(&claim), Err(Error::Corrupt));
         assert_eq!(other.look(|table| (table.held(), table.verify())), (0, Ok(())));
-        assert!(matches!(other.claim(claim), Ok(Outcome::Granted(_))));
+        assert!(is_granted(other.claim(&claim)));
         one.close();
         assert!(open(&path).look(|table| table.verify()).is_ok());
         other.close();
@@ -323,14 +337,14 @@ mod tests {
         let guard = one.lock();
         guard.host.expect("it has the lock").note_time(0);
         let waits = std::thread::spawn(move || {
-            let claimed = other.claim(claim);
+            let claimed = other.claim::<()>(&claim);
             other.close();
             claimed
         });
         // Longer than those who wait sleep before they look.
         std::thread::sleep(Duration::from_millis(100));
         drop(guard);
-        assert!(matches!(waits.join(), Ok(Ok(Outcome::Granted(_)))));
+        assert!(is_granted(waits.join().expect("the claim does not panic")));
         one.close();
         std::fs::remove_file(path).expect("it is there");
     }
@@ -348,12 +362,15 @@ mod tests {
         let home = open(&path);
         let claim = Claim { ttl: FOREVER, ..Claim::one("holder", &["gpu"]) };
         let unwound = catch_unwind(AssertUnwindSafe(|| {
-            let Ok(Outcome::Granted(lease)) = home.claim(claim) else { panic!("it is free") };
+            let Ok(Placed { outcome: Outcome::Granted(lease), .. }) = home.claim::<()>(&claim)
+            else {
+                panic!("it is free")
+            };
             let _release = Release(&home, lease);
             panic!("on purpose, for a test")
         }));
         assert!(unwound.is_err());
-        assert!(matches!(home.claim(claim), Ok(Outcome::Granted(_))));
+        assert!(is_granted(home.claim(&claim)));
         home.close();
         std::fs::remove_file(path).expect("it is there");
     }

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use crate::home::look;
 use crate::pool::GpuPool;
-use crate::table::{Event, FOREVER, LeaseInfo, ResourceInfo, TicketInfo, Time, What};
+use crate::table::{
+    Event, FOREVER, LeaseInfo, Memory, Query, ResourceInfo, Table, TicketInfo, Time, What,
+};
 
 /// All that decides who gets which device next.
 #[derive(Debug)]
@@ -20,41 +21,50 @@ pub(super) struct Scene {
     held: Held,
 }
 
+/// What there is on the devices of these names, at the time of the last command.
+struct OnDevices<'a> {
+    keys: &'a [String],
+}
+
+impl Query for OnDevices<'_> {
+    type Answer = Scene;
+
+    fn answer<M: Memory>(&self, table: &Table<M>) -> Scene {
+        let mut leases: Vec<LeaseInfo> = self
+            .keys
+            .iter()
+            .flat_map(|key| table.leases_on(key))
+            .filter_map(|id| table.lease(id))
+            .collect();
+        leases.sort_by_key(|lease| lease.id);
+        leases.dedup_by_key(|lease| lease.id);
+        let mut tickets = table.tickets();
+        tickets.retain(|ticket| ticket.candidates.iter().any(|name| self.keys.contains(name)));
+        let mut events: Vec<Event> = Vec::new();
+        table.events_since(0, &mut events);
+        let ended = events.iter().filter_map(|event| match event.what {
+            What::Ended { lease, held, .. } => Some((table.lease(lease)?, held)),
+            _ => None,
+        });
+        let on_devices =
+            |lease: &LeaseInfo| lease.takes.iter().any(|taken| self.keys.contains(&taken.resource));
+        let ended = ended.filter(|(lease, _)| on_devices(lease));
+        Scene {
+            now: table.now(),
+            devices: self.keys.iter().filter_map(|key| table.resource(key)).collect(),
+            held: Held::new(ended.map(|(lease, held)| (lease.holder, held))),
+            leases,
+            tickets,
+        }
+    }
+}
+
 impl Scene {
     pub fn of(pool: &GpuPool) -> Self {
-        let inner = &*pool.inner;
-        let home = inner.manager.home();
-        look!(home, |table| {
-            let mut leases: Vec<LeaseInfo> = inner
-                .keys
-                .iter()
-                .flat_map(|key| table.leases_on(key))
-                .filter_map(|id| table.lease(id))
-                .collect();
-            leases.sort_by_key(|lease| lease.id);
-            leases.dedup_by_key(|lease| lease.id);
-            let mut tickets = table.tickets();
-            tickets.retain(|ticket| {
-                ticket.candidates.iter().any(|candidate| inner.keys.contains(candidate))
-            });
-            let mut events: Vec<Event> = Vec::new();
-            table.events_since(0, &mut events);
-            let ended = events.iter().filter_map(|event| match event.what {
-                What::Ended { lease, held, .. } => Some((table.lease(lease)?, held)),
-                _ => None,
-            });
-            let of_this_pool = |lease: &LeaseInfo| {
-                lease.takes.iter().any(|taken| inner.keys.contains(&taken.resource))
-            };
-            let ended = ended.filter(|(lease, _)| of_this_pool(lease));
-            Scene {
-                now: home.clock().now(),
-                devices: inner.keys.iter().filter_map(|key| table.resource(key)).collect(),
-                held: Held::new(ended.map(|(lease, held)| (lease.holder, held))),
-                leases,
-                tickets,
-            }
-        })
+        let home = pool.inner.manager.home();
+        let mut scene = home.query(&OnDevices { keys: &pool.inner.keys });
+        scene.now = home.clock().now();
+        scene
     }
 
     /// How much longer a lease is likely to be held. [`FOREVER`]: nobody can tell.

@@ -6,7 +6,7 @@ use super::*;
 use crate::home::cluster::Replica;
 use crate::home::cluster::etcd::Config;
 use crate::home::cluster::servers::Etcd;
-use crate::table::{Claim, FOREVER, LeaseState, Limits, Outcome, Settings};
+use crate::table::{Claim, FOREVER, LeaseState, Limits, Outcome, Placed, Settings};
 
 fn open(etcd: &Etcd) -> Arc<Core<Replica>> {
     let limits = Limits { leases: 8, tickets: 8, resources: 8, history: 8 };
@@ -21,7 +21,9 @@ fn a_number_that_is_used_again_is_not_given_back() {
     let Some(etcd) = Etcd::start() else { return };
     let (one, other) = (open(&etcd), open(&etcd));
     let claim = Claim { ttl: FOREVER, ..Claim::one("one", &["gpu"]) };
-    let Ok(Outcome::Granted(lease)) = one.claim(claim) else { panic!("it is free") };
+    let Ok(Placed { outcome: Outcome::Granted(lease), .. }) = one.claim::<()>(&claim) else {
+        panic!("it is free")
+    };
     let part = other.part().expect("it has one");
     assert_ne!(one.owner(), other.owner());
     assert!(

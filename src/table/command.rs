@@ -1,0 +1,607 @@
+//! Commands: every change of a table, as data.
+//!
+//! A command is a small value that borrows its names. A home brings it to a table and runs it with
+//! [`Table::apply`]; the reply is owned. The set is closed: each command has a tag that is never
+//! changed or used again, so that the same value can be applied under a lock, appended to a log
+//! or sent over a socket.
+//!
+//! A command names no actor: that is the process that runs it, which the home supplies
+//! ([`Table::act_as`]). The home also sets [`Claim::owner`].
+
+use std::collections::HashMap;
+use std::marker::PhantomData;
+
+use super::memory::Memory;
+use super::types::{
+    Cancelled, Claim, Error, Health, LeaseId, Outcome, ResourceId, Revoked, TicketId, TicketState,
+    Time, Traits,
+};
+use super::{Reaped, Reason, ResourceInfo, Table};
+
+/// One change of a table.
+pub trait Command {
+    /// Stable and append-only: the number of a removed command is not used again.
+    const TAG: u8;
+
+    /// What the process that sent the command gets back.
+    type Reply;
+
+    /// Runs the command. Only [`Table::apply`] calls this.
+    fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error>;
+}
+
+impl<M: Memory> Table<M> {
+    /// Runs a command at a time.
+    #[inline(always)]
+    pub fn apply<C: Command>(&self, command: &C, now: Time) -> Result<C::Reply, Error> {
+        command.run(self, now)
+    }
+}
+
+/// How many resources [`Picks`] has room for without an allocation.
+const INLINE_PICKS: usize = 8;
+
+/// The resources of a lease, in the order of the claim.
+#[derive(Debug, Clone)]
+pub struct Picks {
+    count: usize,
+    inline: [ResourceId; INLINE_PICKS],
+    /// All of them, if they do not fit into `inline`.
+    spilled: Vec<ResourceId>,
+}
+
+impl Default for Picks {
+    #[inline(always)]
+    fn default() -> Self {
+        Picks { count: 0, inline: [ResourceId(0); INLINE_PICKS], spilled: Vec::new() }
+    }
+}
+
+impl Picks {
+    /// The resources of a held or remembered lease; none if the table does not know it.
+    #[inline(always)]
+    pub(super) fn of<M: Memory>(table: &Table<M>, lease: LeaseId) -> Picks {
+        let mut picks = Picks::default();
+        table.each_resource_of(lease, |resource| picks.push(resource));
+        picks
+    }
+
+    #[inline(always)]
+    fn push(&mut self, resource: ResourceId) {
+        match self.inline.get_mut(self.count) {
+            Some(place) => *place = resource,
+            None => self.spill(resource),
+        }
+        self.count += 1;
+    }
+
+    #[cold]
+    fn spill(&mut self, resource: ResourceId) {
+        if self.spilled.is_empty() {
+            self.spilled.extend(self.inline);
+        }
+        self.spilled.push(resource);
+    }
+
+    /// The resources.
+    #[inline(always)]
+    pub fn as_slice(&self) -> &[ResourceId] {
+        if self.count <= INLINE_PICKS { &self.inline[..self.count] } else { &self.spilled }
+    }
+}
+
+impl PartialEq for Picks {
+    fn eq(&self, other: &Picks) -> bool {
+        self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for Picks {}
+
+/// What the reply to a claim has beside the outcome: [`Picks`], or nothing.
+pub trait GrantDetail: Default {
+    /// The detail of a lease that was just granted.
+    fn of<M: Memory>(table: &Table<M>, lease: LeaseId) -> Self;
+
+    /// The detail of the lease that a ticket was granted.
+    fn of_ticket<M: Memory>(table: &Table<M>, ticket: TicketId) -> Self;
+}
+
+impl GrantDetail for () {
+    #[inline(always)]
+    fn of<M: Memory>(_: &Table<M>, _: LeaseId) -> Self {}
+
+    #[inline(always)]
+    fn of_ticket<M: Memory>(_: &Table<M>, _: TicketId) -> Self {}
+}
+
+impl GrantDetail for Picks {
+    #[inline(always)]
+    fn of<M: Memory>(table: &Table<M>, lease: LeaseId) -> Self {
+        Picks::of(table, lease)
+    }
+
+    fn of_ticket<M: Memory>(table: &Table<M>, ticket: TicketId) -> Self {
+        match table.ticket(ticket) {
+            Some(TicketState::Granted(lease)) => Picks::of(table, lease),
+            _ => Picks::default(),
+        }
+    }
+}
+
+/// What became of a claim, and what it was granted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed<D> {
+    /// Granted or waiting.
+    pub outcome: Outcome,
+    /// The detail of the lease; the default while the claim waits.
+    pub detail: D,
+}
+
+/// Asks for a lease.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a, D> {
+    claim: &'a Claim<'a>,
+    detail: PhantomData<D>,
+}
+
+impl<'a, D> Place<'a, D> {
+    /// The command for a claim.
+    #[inline(always)]
+    pub fn new(claim: &'a Claim<'a>) -> Self {
+        Place { claim, detail: PhantomData }
+    }
+}
+
+impl<D: GrantDetail> Command for Place<'_, D> {
+    const TAG: u8 = 1;
+    type Reply = Placed<D>;
+
+    #[inline(always)]
+    fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
+        let outcome = table.claim(now, self.claim)?;
+        let detail = match outcome {
+            Outcome::Granted(lease) => D::of(table, lease),
+            Outcome::Waiting(_) => D::default(),
+        };
+        Ok(Placed { outcome, detail })
+    }
+}
+
+/// Gives a lease back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Release {
+    /// The lease.
+    pub lease: LeaseId,
+}
+
+impl Command for Release {
+    const TAG: u8 = 2;
+    type Reply = ();
+
+    #[inline(always)]
+    fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
+        table.release(now, self.lease)
+    }
+}
+
+/// Withdraws a claim, and gives back the lease that it was granted unless the reply was collected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Withdraw {
+    /// The ticket of the claim.
+    pub ticket: TicketId,
+}
+
+impl Command for Withdraw {
+    const TAG: u8 = 3;
+    type Reply = Cancelled;
+
+    fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
+        table.withdraw(now, self.ticket)
+    }
+}
+
+/// Takes the answer of a resolved ticket: from now on the table may forget the ticket.
+#[derive(Debug, Clone, Copy)]
+pub struct Collect<D> {
+    ticket: TicketId,
+    detail: PhantomData<D>,
+}
+
+impl<D> Collect<D> {
+    /// The command for a ticket.
+    pub fn new(ticket: TicketId) -> Self {
+        Collect { ticket, detail: PhantomData }
+    }
+}
+
+/// What [`Collect`] found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Collected<D> {
+    /// The claim was withdrawn before: its lease, if any, was given back.
+    pub withdrawn: bool,
+    /// The detail of the lease that the claim was granted.
+    pub detail: D,
+}
+
+impl<D: GrantDetail> Collected<D> {
+    /// Collects a ticket.
+    #[inline(always)]
+    pub(crate) fn of<M: Memory>(table: &Table<M>, ticket: TicketId) -> Self {
+        if !table.collect(ticket) {
+            return Collected { withdrawn: true, detail: D::default() };
+        }
+        Collected { withdrawn: false, detail: D::of_ticket(table, ticket) }
+    }
+}
+
+impl<D: GrantDetail> Command for Collect<D> {
+    const TAG: u8 = 4;
+    type Reply = Collected<D>;
+
+    fn run<M: Memory>(&self, table: &Table<M>, _: Time) -> Result<Self::Reply, Error> {
+        Ok(Collected::of(table, self.ticket))
+    }
+}
+
+/// Moves the end of a lease to now + its ttl.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Renew {
+    /// The lease.
+    pub lease: LeaseId,
+    /// Its ttl from now on; `None`: as before.
+    pub ttl: Option<Time>,
+}
+
+impl Command for Renew {
+    const TAG: u8 = 5;
+    type Reply = Time;
+
+    #[inline(always)]
+    fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
+        table.renew(now, self.lease, self.ttl)
+    }
+}
+
+/// Takes a lease away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Revoke<'a> {
+    /// The lease.
+    pub lease: LeaseId,
+    /// A reason of a revocation.
+    pub reason: Reason,
+    /// The name that the caller claims; may be empty.
+    pub by: &'a str,
+    /// How long the lease stays held; 0: it is revoked at once.
+    pub notice: Time,
+}
+
+impl Command for Revoke<'_> {
+    const TAG: u8 = 6;
+    type Reply = Revoked;
+
+    #[inline(always)]
+    fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
+        table.revoke(now, self.lease, self.reason, self.by, self.notice)
+    }
+}
+
+/// Makes a resource that stays, or changes its size.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Declare<'a> {
+    /// The name of the resource.
+    pub resource: &'a str,
+    /// How many slots it has.
+    pub slots: u32,
+    /// How much memory it has, in MiB.
+    pub memory: u32,
+}
+
+impl Command for Declare<'_> {
+    const TAG: u8 = 7;
+    type Reply = ResourceId;
+
+    fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
+        table.declare(now, self.resource, self.slots, self.memory)
+    }
+}
+
+/// Sets the node of a declared resource. A node that is not declared yet is declared with one slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SetNode<'a> {
+    /// The name of the resource.
+    pub resource: &'a str,
+    /// The name of the node; `None`: no node.
+    pub node: Option<&'a str>,
+}
+
+impl Command for SetNode<'_> {
+    const TAG: u8 = 8;
+    type Reply = ();
+
+    fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
+        let id = table.resource_id(self.resource).ok_or(Error::UnknownResource)?;
+        let node = match self.node {
+            None => None,
+            Some(node) => Some(match table.resource_id(node) {
+                Some(known) => known,
+                None => table.declare(now, node, 1, 0)?,
+            }),
+        };
+        let info = table.resource(self.resource).ok_or(Error::UnknownResource)?;
+        table.set_traits(now, id, Traits { node, ..info.traits })
+    }
+}
+
+/// Sets the health of a declared resource as an operator states it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SetHealth<'a> {
+    /// The name of the resource.
+    pub resource: &'a str,
+    /// Its health.
+    pub health: Health,
+}
+
+impl Command for SetHealth<'_> {
+    const TAG: u8 = 9;
+    type Reply = ();
+
+    fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
+        let id = table.resource_id(self.resource).ok_or(Error::UnknownResource)?;
+        table.set_health(now, id, self.health)
+    }
+}
+
+/// The state of a device on which a health observation depends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceState {
+    /// The health that was observed last.
+    pub evidence: Health,
+    /// A lease holds a part of it.
+    pub leased: bool,
+    /// It drains because its last lease ended.
+    pub cleaning: bool,
+}
+
+impl From<ResourceInfo> for DeviceState {
+    fn from(info: ResourceInfo) -> Self {
+        let leased = info.used_slots != 0 || info.used_memory != 0 || info.shared != 0;
+        DeviceState { evidence: info.evidence, leased, cleaning: info.cleaning }
+    }
+}
+
+/// Sets the observed health of a device, unless its state has changed since it was observed. The
+/// reply says whether it was set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SetEvidence<'a> {
+    /// The name of the device.
+    pub resource: &'a str,
+    /// Its state when it was observed.
+    pub before: DeviceState,
+    /// The observed health.
+    pub health: Health,
+    /// No program uses it: it need not drain any more.
+    pub unused: bool,
+}
+
+impl Command for SetEvidence<'_> {
+    const TAG: u8 = 10;
+    type Reply = bool;
+
+    fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
+        table.advance(now)?;
+        let id = table.resource_id(self.resource).ok_or(Error::UnknownResource)?;
+        if table.resource(self.resource).map(DeviceState::from) != Some(self.before) {
+            return Ok(false);
+        }
+        table.set_evidence(now, id, self.health, self.unused).map(|()| true)
+    }
+}
+
+/// Takes a resource out of service and revokes the leases on it at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fail<'a> {
+    /// The name of the resource.
+    pub resource: &'a str,
+    /// A reason of a revocation.
+    pub reason: Reason,
+    /// The name that the caller claims; may be empty.
+    pub by: &'a str,
+}
+
+impl Command for Fail<'_> {
+    const TAG: u8 = 11;
+    type Reply = ();
+
+    fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
+        let id = table.resource_id(self.resource).ok_or(Error::UnknownResource)?;
+        table.fail(now, id, self.reason, self.by)
+    }
+}
+
+/// A device is no longer checked after its last lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClearCheck<'a> {
+    /// The name of the device.
+    pub resource: &'a str,
+}
+
+impl Command for ClearCheck<'_> {
+    const TAG: u8 = 12;
+    type Reply = ();
+
+    fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
+        let id = table.resource_id(self.resource).ok_or(Error::UnknownResource)?;
+        let info = table.resource(self.resource).ok_or(Error::UnknownResource)?;
+        table.set_traits(now, id, Traits { checked: false, ..info.traits })
+    }
+}
+
+/// A device in [`ListDevices`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceListing<'a> {
+    /// The name of the resource that stands for it.
+    pub resource: &'a str,
+    /// Into how many parts it is divided; `None`: as declared before, else one.
+    pub slots: Option<u32>,
+    /// Its memory in MiB.
+    pub memory: u32,
+    /// Vendor and number of its topology island: devices of one island have fast links.
+    pub island: Option<(&'a str, u32)>,
+    /// It drains after its last lease until it was checked.
+    pub checked: bool,
+    /// The observed health; `None`: set later.
+    pub evidence: Option<Health>,
+}
+
+/// Declares the devices of one node. The reply has their ids, in the same order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ListDevices<'a> {
+    /// The devices.
+    pub devices: &'a [DeviceListing<'a>],
+    /// The node that they are in.
+    pub node: Option<ResourceId>,
+}
+
+impl Command for ListDevices<'_> {
+    const TAG: u8 = 13;
+    type Reply = Vec<ResourceId>;
+
+    fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
+        let declared = |device: &DeviceListing<'_>| {
+            table.resource(device.resource).filter(|info| info.declared)
+        };
+        let known: Vec<Option<ResourceInfo>> = self.devices.iter().map(declared).collect();
+        let mut ids = Vec::with_capacity(self.devices.len());
+        for (device, known) in self.devices.iter().zip(&known) {
+            let slots = device.slots.unwrap_or(known.as_ref().map_or(1, |info| info.slots));
+            ids.push(table.declare(now, device.resource, slots, device.memory)?);
+            table.memory().checkpoint();
+        }
+        let islands = number_islands(self.devices, &known, &ids);
+        for (place, (device, known)) in self.devices.iter().zip(&known).enumerate() {
+            let was_checked = known.as_ref().is_some_and(|info| info.traits.checked);
+            let traits = Traits {
+                island: islands[place],
+                node: self.node,
+                checked: device.checked || was_checked,
+            };
+            table.set_traits(now, ids[place], traits)?;
+            if let Some(health) = device.evidence {
+                table.set_evidence(now, ids[place], health, false)?;
+            }
+            table.memory().checkpoint();
+        }
+        Ok(ids)
+    }
+}
+
+/// The number of each device's island in the table: 0 for none, else the record of the island's
+/// first device, unless another process has declared a number already.
+fn number_islands(
+    devices: &[DeviceListing<'_>],
+    known: &[Option<ResourceInfo>],
+    ids: &[ResourceId],
+) -> Vec<u32> {
+    let mut numbers = HashMap::new();
+    for ((device, known), id) in devices.iter().zip(known).zip(ids) {
+        if let Some(island) = device.island {
+            let declared = known.as_ref().map_or(0, |info| info.traits.island);
+            let number = numbers.entry(island).or_insert(id.0);
+            if declared != 0 {
+                *number = declared;
+            }
+        }
+    }
+    let number = |device: &DeviceListing<'_>| {
+        device.island.and_then(|island| numbers.get(&island).copied()).unwrap_or(0)
+    };
+    devices.iter().map(number).collect()
+}
+
+/// Declares that a holder cannot continue without a resource, without a claim for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Want<'a> {
+    /// The holder.
+    pub holder: &'a str,
+    /// The name of the resource.
+    pub resource: &'a str,
+}
+
+impl Command for Want<'_> {
+    const TAG: u8 = 14;
+    type Reply = ();
+
+    fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
+        table.want(now, self.holder, self.resource)
+    }
+}
+
+/// Removes a [`Want`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unwant<'a> {
+    /// The holder.
+    pub holder: &'a str,
+    /// The name of the resource.
+    pub resource: &'a str,
+}
+
+impl Command for Unwant<'_> {
+    const TAG: u8 = 15;
+    type Reply = ();
+
+    fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
+        table.unwant(now, self.holder, self.resource)
+    }
+}
+
+/// Makes another owner the owner of a held lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transfer {
+    /// The lease.
+    pub lease: LeaseId,
+    /// Its new owner.
+    pub to: u16,
+}
+
+impl Command for Transfer {
+    const TAG: u8 = 16;
+    type Reply = ();
+
+    fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
+        table.give_to(now, self.lease, self.to)
+    }
+}
+
+/// Ends leases and claims of an owner that is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReapOwner {
+    /// The owner.
+    pub owner: u16,
+    /// Why its leases end.
+    pub reason: Reason,
+    /// How many leases and claims end at most.
+    pub limit: u32,
+}
+
+impl Command for ReapOwner {
+    const TAG: u8 = 17;
+    type Reply = Reaped;
+
+    fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
+        table.reap_some(now, self.owner, self.reason, self.limit as usize)
+    }
+}
+
+/// Lets due ends of leases, waits and notices happen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Advance;
+
+impl Command for Advance {
+    const TAG: u8 = 18;
+    type Reply = ();
+
+    fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
+        table.advance(now)
+    }
+}
