@@ -164,7 +164,7 @@ mod tests {
             static CLOSED: Closed<Thing<1>> = Closed::new();
             &CLOSED
         }
-        fn abandon(&self) {}
+        fn poison(&self) {}
         fn finish(&self) {}
     }
 
@@ -175,7 +175,7 @@ mod tests {
             static CLOSED: Closed<Thing<2>> = Closed::new();
             &CLOSED
         }
-        fn abandon(&self) {}
+        fn poison(&self) {}
         fn finish(&self) {}
     }
 

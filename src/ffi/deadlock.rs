@@ -61,7 +61,7 @@ impl Object for Deadlocks {
         &CLOSED
     }
 
-    fn abandon(&self) {}
+    fn poison(&self) {}
 
     fn finish(&self) {}
 }

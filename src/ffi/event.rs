@@ -124,8 +124,8 @@ impl Object for Reader {
     }
 
     /// The panic may have left the table half done.
-    fn abandon(&self) {
-        self.lock().abandon();
+    fn poison(&self) {
+        self.lock().poison();
     }
 
     fn finish(&self) {}
@@ -247,7 +247,7 @@ pub unsafe extern "C" fn tern_events_next(
                     sized::store(event, size, &convert(&found, reader.missed()));
                     Ok(TERN_OK)
                 }
-                None if reader.is_abandoned() => Err(Error::Corrupt.into()),
+                None if reader.is_poisoned() => Err(Error::Corrupt.into()),
                 None if reader.is_closed() => Err(Error::Closed.into()),
                 None => Err(Failure::new(TERN_EMPTY, "there is no event now")),
             }

@@ -24,7 +24,7 @@ pub(super) trait Object: Send + Sync + Sized + 'static {
     /// Handles of this kind that were closed.
     fn closed() -> &'static Closed<Self>;
     /// A call panicked: whoever waits for the object must not wait in vain.
-    fn abandon(&self);
+    fn poison(&self);
     /// The handle is closed, the object still there: ends what runs beside the caller and may be using it.
     fn finish(&self);
 }
@@ -137,7 +137,7 @@ impl<T: Object> Handle<T> {
     pub unsafe fn poison(pointer: *const T::Opaque) {
         // SAFETY: as required.
         if let (Ok(object), Ok(tag)) = unsafe { (Self::object(pointer), Self::tag(pointer)) } {
-            object.abandon();
+            object.poison();
             tag.fetch_or(POISONED, Ordering::Relaxed);
         }
     }

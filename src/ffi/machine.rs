@@ -92,7 +92,7 @@ impl Object for Machine {
     }
 
     /// Nobody waits for it.
-    fn abandon(&self) {}
+    fn poison(&self) {}
 
     /// Nothing runs beside it.
     fn finish(&self) {}

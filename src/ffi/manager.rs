@@ -70,8 +70,8 @@ impl Object for LeaseManager {
         &CLOSED
     }
 
-    fn abandon(&self) {
-        LeaseManager::abandon(self);
+    fn poison(&self) {
+        LeaseManager::poison(self);
     }
 
     /// A callback may be using the manager: it ends first.

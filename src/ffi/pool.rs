@@ -79,8 +79,8 @@ impl Object for GpuPool {
     }
 
     /// The panic may have left the table half done.
-    fn abandon(&self) {
-        self.manager().abandon();
+    fn poison(&self) {
+        self.manager().poison();
     }
 
     fn finish(&self) {

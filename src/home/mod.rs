@@ -1,4 +1,5 @@
-//! Homes: where a table lives and how its waiters wake. A home stores, locks, tells the time and wakes; it has no rule of its own.
+//! Homes: where a table lives and how its waiters wake. A home stores, locks, measures time and wakes;
+//! it has no rule of its own.
 
 mod actor;
 mod arrays;
@@ -9,9 +10,9 @@ pub(crate) mod clock;
 pub(crate) mod cluster;
 #[cfg(fuzzing)]
 pub use cluster::fuzzed;
-mod core;
 #[cfg(target_os = "linux")]
 pub(crate) mod host;
+pub(crate) mod lifecycle;
 pub mod process;
 pub(crate) mod refused;
 #[cfg(target_os = "linux")]
@@ -21,29 +22,34 @@ pub(crate) mod signal_fd;
 #[cfg(all(test, feature = "cluster", unix))]
 pub(crate) mod simulation;
 pub(crate) mod thread;
-pub(crate) mod wake;
+mod ticker;
+pub(crate) mod waiters;
 pub(crate) mod world;
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Weak};
+use std::fmt::Debug;
+use std::sync::Arc;
 use std::task::Waker;
 use std::time::Instant;
 
-use crate::table::command::{Collected, GrantDetail};
+use crate::table::command::{Collected, GrantDetail, Release, Renew, Withdraw};
+use crate::table::query::{EventsSince, LastEvent, LeaseById};
 use crate::table::{
     Cancelled, Claim, Command, Error, Event, LeaseId, LeaseInfo, LeaseState, Memory, Placed, Query,
-    Settings, Table, TicketId, TicketState, Time,
+    Reason, Settings, Table, TicketId, TicketState, Time,
 };
-use arrays::NoUndo;
 use clock::Clock;
-use core::Core;
+#[cfg(feature = "cluster")]
+use cluster::ClusterHome;
 #[cfg(target_os = "linux")]
-use host::{HostInfo, Inherited, Journal, Place};
+use host::{HostHome, HostInfo, Inherited, Place};
+use lifecycle::Lifecycle;
+use process::ProcessHome;
 #[cfg(target_os = "linux")]
 use refused::Refused;
-use wake::{Listener, Role};
+use waiters::{Role, Subscription};
 
-/// What nobody has any use for.
+/// What its owner gives back: it has no further use for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Dropped {
     Lease(LeaseId),
@@ -75,177 +81,337 @@ pub(crate) struct EventPosition {
     pub reported: std::collections::HashSet<LeaseId>,
 }
 
-/// Where a table lives. What it does is [`Core`]'s, compiled for each kind: a table in one process pays nothing for being able to share.
-#[derive(Debug, Clone)]
-pub(crate) enum Home {
-    Process(Arc<Core<NoUndo>>),
-    #[cfg(target_os = "linux")]
-    Host(Arc<Core<Journal>>),
-    #[cfg(feature = "cluster")]
-    Cluster(Arc<Core<cluster::Replica>>),
+/// Why a home did not run a command: the table was not touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[cfg(target_os = "linux")]
+pub(crate) enum HomeError {
+    Closed,
+    Forked,
+    Poisoned,
+    /// This process has the lock of the table and does not run; 0 if it is not known.
+    LockTimeout {
+        process: u32,
+    },
+    /// The file of the table is lost.
+    EngineLost,
 }
 
-/// Works on the core of whichever kind.
-macro_rules! on_core {
-    ($home:expr, $core:ident => $work:expr) => {
-        match $home {
-            $crate::home::Home::Process($core) => $work,
-            #[cfg(target_os = "linux")]
-            $crate::home::Home::Host($core) => $work,
-            #[cfg(feature = "cluster")]
-            $crate::home::Home::Cluster($core) => $work,
+#[cfg(target_os = "linux")]
+impl From<HomeError> for Error {
+    #[cold]
+    fn from(error: HomeError) -> Error {
+        match error {
+            HomeError::Closed => Error::Closed,
+            HomeError::Forked => Error::Forked,
+            HomeError::Poisoned => Error::Corrupt,
+            HomeError::LockTimeout { process } => Error::Stuck(process),
+            HomeError::EngineLost => Error::Refused(Reason::EngineLost),
         }
-    };
+    }
 }
 
-/// What a core does, whichever kind it is of.
-macro_rules! delegate {
-    ($($(#[$meta:meta])* fn $name:ident(&self $(, $arg:ident: $type:ty)*) $(-> $answer:ty)?;)*) => {
-        impl Home {
-            $($(#[$meta])*
-            #[inline(always)]
-            pub fn $name(&self $(, $arg: $type)*) $(-> $answer)? {
-                on_core!(self, core => core.$name($($arg),*))
-            })*
-        }
-    };
+/// What only the home of a table in a file can do.
+#[cfg(target_os = "linux")]
+pub(crate) trait HostOps {
+    fn info(&self) -> HostInfo;
+    /// Makes a held lease one of the processes that have the descriptor.
+    fn keep_for_children(&self, lease: LeaseId) -> Result<Inherited, Error>;
+    /// Makes a held lease one of another process that uses the table.
+    fn transfer(&self, lease: LeaseId, process: u32) -> Result<(), Error>;
 }
 
-delegate! {
-    fn clock(&self) -> &Clock;
-    fn is_shared(&self) -> bool;
-    fn owner(&self) -> u16;
-    fn state(&self, id: LeaseId) -> Option<LeaseState>;
-    fn ask_about(&self, ids: &[LeaseId]);
-    #[cfg(feature = "cluster")]
-    fn silent_for(&self) -> Option<std::time::Duration>;
-    #[cfg(feature = "cluster")]
-    fn session_left(&self) -> Option<std::time::Duration>;
-    fn session_turns(&self) -> u64;
-    fn lease(&self, id: LeaseId) -> Option<LeaseInfo>;
-    fn known_lease(&self, id: LeaseId) -> Option<Option<LeaseInfo>>;
-    fn event_position(&self, cursor: u64) -> EventPosition;
-    fn events_after(&self, position: &mut EventPosition, ask: bool, events: &mut Vec<Event>) -> u64;
-    fn state_at(&self, id: LeaseId, now: Time) -> Option<LeaseState>;
-    fn let_go(&self, dropped: Dropped) -> Result<(), Error>;
-    fn withdraw(&self, id: TicketId) -> Result<Cancelled, Error>;
-    fn renew(&self, id: LeaseId) -> Result<Time, Error>;
-    fn renew_at(&self, id: LeaseId, now: Time) -> Result<Time, Error>;
-    fn renew_for(&self, id: LeaseId, ttl: Time) -> Result<Time, Error>;
-    fn held(&self) -> u32;
-    fn tick(&self);
-    fn ticket(&self, id: TicketId) -> Option<TicketState>;
-    fn await_ticket(&self, id: TicketId, role: Role, until: Option<Instant>) -> Result<Option<TicketState>, Error>;
-    fn watch(&self, id: TicketId, role: Role, waker: &Waker) -> Option<TicketState>;
-    #[cfg(target_os = "linux")]
-    fn ticket_fd(&self, id: TicketId) -> Result<std::os::fd::OwnedFd, Error>;
-    fn listen(&self, waker: Waker) -> Listener;
-    fn unlisten(&self, listener: Listener);
-    fn look_by(&self, until: Option<Instant>) -> Option<Instant>;
-    #[cfg(target_os = "linux")]
-    fn check_keeper(&self) -> Result<(), Error>;
-    fn is_closed(&self) -> bool;
-    fn is_abandoned(&self) -> bool;
-    fn abandon(&self);
-    fn close(&self);
-    #[cfg(feature = "capi")]
-    fn await_keeper(&self);
-    #[cfg(target_os = "linux")]
-    fn at_rest(&self, act: &mut dyn FnMut());
-    #[cfg(target_os = "linux")]
-    fn host_info(&self) -> Option<HostInfo>;
-    #[cfg(target_os = "linux")]
-    fn keep_for_children(&self, id: LeaseId) -> Result<Inherited, Error>;
-    #[cfg(target_os = "linux")]
-    fn hand_to(&self, id: LeaseId, process: u32) -> Result<(), Error>;
-    #[cfg(feature = "cluster")]
-    fn is_clustered(&self) -> bool;
-    #[cfg(feature = "cluster")]
+/// What only the home of a table in etcd can do.
+#[cfg(feature = "cluster")]
+pub(crate) trait ClusterOps {
+    /// For how long etcd has not answered; `None` if it answers.
+    fn unreachable_for(&self) -> Option<std::time::Duration>;
+    /// How long the session certainly lasts without another answer of etcd.
+    fn session_left(&self) -> std::time::Duration;
+    /// Replaces the text of a node in the registry of nodes by what `renew` makes of it.
     fn publish(&self, node: &str, renew: &dyn Fn(Option<&str>) -> String) -> Result<(), Error>;
-    #[cfg(feature = "cluster")]
+    /// The text of each node in the registry, with its name.
     fn published(&self) -> Result<Vec<(String, String)>, Error>;
 }
 
-impl Home {
-    /// Runs a command.
-    #[inline(always)]
-    pub fn execute<C: Command>(&self, command: &C) -> Result<C::Reply, Error> {
-        on_core!(self, core => core.execute(command))
-    }
+/// Where a table lives.
+pub(crate) trait Home: Debug + Send + Sync + 'static {
+    fn clock(&self) -> &Clock;
 
-    /// Asks for a lease, for this process.
-    #[inline(always)]
-    pub fn claim<D: GrantDetail>(&self, claim: &Claim<'_>) -> Result<Placed<D>, Error> {
-        on_core!(self, core => core.claim(claim))
-    }
+    /// The number of this process among those that share the table; 0 if it does not share it.
+    fn owner(&self) -> u16;
+
+    fn lifecycle(&self) -> Lifecycle;
+
+    /// Runs a command, then wakes what it resolved.
+    fn execute<C: Command>(&self, command: &C) -> Result<C::Reply, Error>;
+
+    /// Answers a query at the present time. If the table cannot be locked, by what can be read.
+    fn query<Q: Query>(&self, query: &Q) -> Q::Answer;
+
+    /// Answers a query by what is known here: nothing that is due runs, and no engine is asked.
+    fn query_known<Q: Query>(&self, query: &Q) -> Q::Answer;
+
+    /// Claims for this process.
+    fn claim<D: GrantDetail>(&self, claim: &Claim<'_>) -> Result<Placed<D>, Error>;
 
     /// Takes the answer of a resolved ticket.
+    fn collect<D: GrantDetail>(&self, ticket: TicketId) -> Collected<D>;
+
+    /// Gives back a lease or a claim. If the engine cannot be reached, that is an error, and the home
+    /// gives it back as soon as the engine can be.
     #[inline(always)]
-    pub fn collect<D: GrantDetail>(&self, id: TicketId) -> Collected<D> {
-        on_core!(self, core => core.collect(id))
+    fn give_back(&self, dropped: Dropped) -> Result<(), Error> {
+        match dropped {
+            Dropped::Lease(lease) => self.execute(&Release { lease }),
+            Dropped::Ticket(ticket) => self.withdraw(ticket).map(drop),
+        }
     }
 
-    /// Answers a query at the present time.
-    #[inline(always)]
-    pub fn query<Q: Query>(&self, query: &Q) -> Q::Answer {
-        on_core!(self, core => core.query(query))
+    /// As [`Self::give_back`], for a claim.
+    fn withdraw(&self, ticket: TicketId) -> Result<Cancelled, Error> {
+        self.execute(&Withdraw { ticket })
     }
 
-    /// Answers a query by what is known here: time does not move on, and no other machine is asked.
+    /// The state of a lease, without a lock where the home can.
     #[inline(always)]
-    pub fn query_known<Q: Query>(&self, query: &Q) -> Q::Answer {
-        on_core!(self, core => core.query_known(query))
+    fn state(&self, lease: LeaseId) -> Option<LeaseState> {
+        self.state_at(lease, self.clock().now())
     }
 
+    /// The state of a lease at this time, by what is known here.
+    fn state_at(&self, lease: LeaseId, now: Time) -> Option<LeaseState>;
+
+    /// Asks the engine for news of leases that [`Self::state_at`] is asked for next.
+    fn ask_about(&self, _leases: &[LeaseId]) {}
+
+    #[inline(always)]
+    fn renew(&self, lease: LeaseId) -> Result<Time, Error> {
+        self.renew_at(lease, self.clock().now())
+    }
+
+    /// Renews a lease at this time, without a lock where the home can.
+    fn renew_at(&self, lease: LeaseId, now: Time) -> Result<Time, Error>;
+
+    /// Renews a lease for another time than before.
+    fn renew_for(&self, lease: LeaseId, ttl: Time) -> Result<Time, Error> {
+        self.execute(&Renew { lease, ttl: Some(ttl) })
+    }
+
+    /// How many leases are held.
+    fn held(&self) -> u32;
+
+    /// Counts one tick. With a real clock this only runs what is due.
+    fn tick(&self);
+
+    fn lease(&self, lease: LeaseId) -> Option<LeaseInfo> {
+        self.query(&LeaseById { lease })
+    }
+
+    /// As [`Self::lease`], by what is known here. `None` if that may be rolled back.
+    fn known_lease(&self, lease: LeaseId) -> Option<Option<LeaseInfo>> {
+        Some(self.lease(lease))
+    }
+
+    /// Changes when leases of this process end, or may be reported again, without an event of the
+    /// table: the session ends or begins, or the file is lost.
+    fn session_turns(&self) -> u64 {
+        0
+    }
+
+    /// Where a reader begins that has read the events up to this number; `u64::MAX`: that reads what
+    /// comes from now on.
+    fn event_position(&self, cursor: u64) -> EventPosition {
+        let last = self.query(&LastEvent {});
+        EventPosition { cursor: cursor.min(last), ..EventPosition::default() }
+    }
+
+    /// Appends the events after a position, which moves on. Returns how many were overwritten before
+    /// they were read. With `ask`, an engine is asked for news.
+    fn events_after(
+        &self,
+        position: &mut EventPosition,
+        _ask: bool,
+        events: &mut Vec<Event>,
+    ) -> u64 {
+        let since = EventsSince { cursor: position.cursor };
+        // Nothing becomes due in a home that has ended.
+        let (new, missed) = match self.lifecycle().has_ended() {
+            true => self.query_known(&since),
+            false => self.query(&since),
+        };
+        position.cursor = new.last().map_or(position.cursor, |event| event.number);
+        events.extend(new);
+        missed
+    }
+
+    /// The state of a ticket, without a lock where the home can.
+    fn ticket(&self, ticket: TicketId) -> Option<TicketState>;
+
+    /// Blocks the thread until the ticket is resolved or the time has come.
+    fn wait_ticket(
+        &self,
+        ticket: TicketId,
+        role: Role,
+        until: Option<Instant>,
+    ) -> Result<Option<TicketState>, Error>;
+
+    /// Registers a waker for a ticket, unless it is resolved.
+    fn watch(&self, ticket: TicketId, role: Role, waker: &Waker) -> Option<TicketState>;
+
+    /// A descriptor that becomes readable when the ticket is resolved. A home has one for each ticket.
+    #[cfg(target_os = "linux")]
+    fn ticket_fd(&self, ticket: TicketId) -> Result<std::os::fd::OwnedFd, Error>;
+
+    /// Calls `waker` after each command that had events, until [`Self::unsubscribe`].
+    fn subscribe(&self, waker: Waker) -> Subscription;
+
+    fn unsubscribe(&self, subscription: Subscription);
+
+    /// An error if the system refused to start the ticker: descriptors would never become readable.
+    #[cfg(target_os = "linux")]
+    fn check_ticker(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Until when a thread may sleep before it runs what is due itself.
+    fn look_by(&self, until: Option<Instant>) -> Option<Instant> {
+        until
+    }
+
+    /// A panic has cut short a command. All waiters are woken.
+    fn poison(&self);
+
+    /// The last user is gone: the claims and leases of this process end, and its threads.
+    fn close(&self);
+
+    /// After [`Self::close`]: waits for the end of the ticker.
+    #[cfg(feature = "capi")]
+    fn join_ticker(&self) {}
+
+    /// Acts while no thread of this process has the lock.
+    #[cfg(target_os = "linux")]
+    fn at_rest(&self, act: &mut dyn FnMut());
+
+    #[cfg(target_os = "linux")]
+    fn host(&self) -> Option<&dyn HostOps> {
+        None
+    }
+
+    #[cfg(feature = "cluster")]
+    fn cluster(&self) -> Option<&dyn ClusterOps> {
+        None
+    }
+}
+
+/// Any home. Its methods are those of the trait.
+#[derive(Debug, Clone)]
+pub(crate) enum AnyHome {
+    Process(Arc<ProcessHome>),
+    #[cfg(target_os = "linux")]
+    Host(Arc<HostHome>),
+    #[cfg(feature = "cluster")]
+    Cluster(Arc<ClusterHome>),
+}
+
+/// Passes each method on to the home.
+macro_rules! dispatch {
+    ($($(#[$meta:meta])* fn $name:ident $(<$kind:ident: $bound:ident>)?
+        (&self $(, $arg:ident: $type:ty)* $(,)?) $(-> $answer:ty)?;)*) => {$(
+        $(#[$meta])*
+        #[inline(always)]
+        fn $name $(<$kind: $bound>)? (&self $(, $arg: $type)*) $(-> $answer)? {
+            match self {
+                AnyHome::Process(home) => home.$name($($arg),*),
+                #[cfg(target_os = "linux")]
+                AnyHome::Host(home) => home.$name($($arg),*),
+                #[cfg(feature = "cluster")]
+                AnyHome::Cluster(home) => home.$name($($arg),*),
+            }
+        }
+    )*};
+}
+
+impl Home for AnyHome {
+    dispatch! {
+        fn clock(&self) -> &Clock;
+        fn owner(&self) -> u16;
+        fn lifecycle(&self) -> Lifecycle;
+        fn execute<C: Command>(&self, command: &C) -> Result<C::Reply, Error>;
+        fn query<Q: Query>(&self, query: &Q) -> Q::Answer;
+        fn query_known<Q: Query>(&self, query: &Q) -> Q::Answer;
+        fn claim<D: GrantDetail>(&self, claim: &Claim<'_>) -> Result<Placed<D>, Error>;
+        fn collect<D: GrantDetail>(&self, ticket: TicketId) -> Collected<D>;
+        fn give_back(&self, dropped: Dropped) -> Result<(), Error>;
+        fn withdraw(&self, ticket: TicketId) -> Result<Cancelled, Error>;
+        fn state(&self, lease: LeaseId) -> Option<LeaseState>;
+        fn state_at(&self, lease: LeaseId, now: Time) -> Option<LeaseState>;
+        fn ask_about(&self, leases: &[LeaseId]);
+        fn renew(&self, lease: LeaseId) -> Result<Time, Error>;
+        fn renew_at(&self, lease: LeaseId, now: Time) -> Result<Time, Error>;
+        fn renew_for(&self, lease: LeaseId, ttl: Time) -> Result<Time, Error>;
+        fn held(&self) -> u32;
+        fn tick(&self);
+        fn lease(&self, lease: LeaseId) -> Option<LeaseInfo>;
+        fn known_lease(&self, lease: LeaseId) -> Option<Option<LeaseInfo>>;
+        fn session_turns(&self) -> u64;
+        fn event_position(&self, cursor: u64) -> EventPosition;
+        fn events_after(
+            &self,
+            position: &mut EventPosition,
+            ask: bool,
+            events: &mut Vec<Event>,
+        ) -> u64;
+        fn ticket(&self, ticket: TicketId) -> Option<TicketState>;
+        fn wait_ticket(
+            &self,
+            ticket: TicketId,
+            role: Role,
+            until: Option<Instant>,
+        ) -> Result<Option<TicketState>, Error>;
+        fn watch(&self, ticket: TicketId, role: Role, waker: &Waker) -> Option<TicketState>;
+        #[cfg(target_os = "linux")]
+        fn ticket_fd(&self, ticket: TicketId) -> Result<std::os::fd::OwnedFd, Error>;
+        fn subscribe(&self, waker: Waker) -> Subscription;
+        fn unsubscribe(&self, subscription: Subscription);
+        #[cfg(target_os = "linux")]
+        fn check_ticker(&self) -> Result<(), Error>;
+        fn look_by(&self, until: Option<Instant>) -> Option<Instant>;
+        fn poison(&self);
+        fn close(&self);
+        #[cfg(feature = "capi")]
+        fn join_ticker(&self);
+        #[cfg(target_os = "linux")]
+        fn at_rest(&self, act: &mut dyn FnMut());
+        #[cfg(target_os = "linux")]
+        fn host(&self) -> Option<&dyn HostOps>;
+        #[cfg(feature = "cluster")]
+        fn cluster(&self) -> Option<&dyn ClusterOps>;
+    }
+}
+
+impl AnyHome {
     /// A table of this process; `None` if the system does not give the memory.
-    pub fn try_new(settings: Settings, real_clock: bool) -> Option<Home> {
-        Core::try_new(settings, real_clock).map(Home::Process)
+    pub fn try_new(settings: Settings, real_clock: bool) -> Option<AnyHome> {
+        ProcessHome::try_new(settings, real_clock).map(AnyHome::Process)
     }
 
     /// The table in a file, which is made with these settings if there is none.
     #[cfg(target_os = "linux")]
-    pub fn open_host(place: Place, settings: Settings) -> Result<Home, Refused> {
-        Core::open_host(place, settings).map(Home::Host)
+    pub fn open_host(place: Place, settings: Settings) -> Result<AnyHome, Refused> {
+        HostHome::open(place, settings).map(AnyHome::Host)
     }
 
-    /// The table that etcd keeps, which is made with these settings if there is none.
+    /// The table in etcd, which is made with these settings if there is none.
     #[cfg(feature = "cluster")]
     pub fn open_cluster(
         config: cluster::etcd::Config,
         settings: Settings,
-    ) -> Result<Home, Refused> {
-        Core::open_cluster(config, settings).map(Home::Cluster)
+    ) -> Result<AnyHome, Refused> {
+        ClusterHome::open(config, settings).map(AnyHome::Cluster)
     }
 
-    pub fn downgrade(&self) -> WeakHome {
-        match self {
-            Home::Process(core) => WeakHome::Process(Arc::downgrade(core)),
-            #[cfg(target_os = "linux")]
-            Home::Host(core) => WeakHome::Host(Arc::downgrade(core)),
-            #[cfg(feature = "cluster")]
-            Home::Cluster(core) => WeakHome::Cluster(Arc::downgrade(core)),
-        }
-    }
-}
-
-/// A home that is not kept.
-#[derive(Debug)]
-pub(crate) enum WeakHome {
-    Process(Weak<Core<NoUndo>>),
-    #[cfg(target_os = "linux")]
-    Host(Weak<Core<Journal>>),
-    #[cfg(feature = "cluster")]
-    Cluster(Weak<Core<cluster::Replica>>),
-}
-
-impl WeakHome {
-    pub fn upgrade(&self) -> Option<Home> {
-        match self {
-            WeakHome::Process(core) => core.upgrade().map(Home::Process),
-            #[cfg(target_os = "linux")]
-            WeakHome::Host(core) => core.upgrade().map(Home::Host),
-            #[cfg(feature = "cluster")]
-            WeakHome::Cluster(core) => core.upgrade().map(Home::Cluster),
-        }
+    /// Do other processes use the table too?
+    pub fn is_shared(&self) -> bool {
+        !matches!(self, AnyHome::Process(_))
     }
 }

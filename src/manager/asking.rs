@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use super::{ClaimBuilder, LeaseManager, Ticket};
-use crate::home::world;
+use crate::home::{Home, world};
 use crate::table::{Claim, Error, FOREVER, LeaseId, Outcome, Time};
 
 impl LeaseManager {

@@ -1,6 +1,7 @@
 //! Several leases in one call, for holders of many: one look at the clock does for many of them.
 
 use super::LeaseManager;
+use crate::home::Home;
 use crate::table::{LeaseId, LeaseState};
 
 /// So many leases have one look at the clock in common: it costs several times as much as a lease, and is not old after so few.

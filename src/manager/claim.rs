@@ -1,6 +1,7 @@
 //! Putting a claim together.
 
 use super::{LeaseManager, Span, Ticket};
+use crate::home::Home;
 use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, ResourceId, Take};
 
 /// A claim in the making. It asks for nothing until [`try_now`](Self::try_now), [`wait`](Self::wait),

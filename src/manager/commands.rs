@@ -4,7 +4,7 @@
 use crate::table::LeaseInfo;
 
 use super::{ClaimBuilder, LeaseManager, Span};
-use crate::home::Dropped;
+use crate::home::{Dropped, Home};
 use crate::table::command::{Advance, Declare, Revoke, SetHealth, SetNode, Unwant, Want};
 use crate::table::query::Deadlocks;
 use crate::table::{
@@ -215,7 +215,7 @@ impl LeaseManager {
     /// ```
     #[inline]
     pub fn release(&self, id: LeaseId) -> Result<(), Error> {
-        self.home().let_go(Dropped::Lease(id))
+        self.home().give_back(Dropped::Lease(id))
     }
 
     /// Takes a lease away at once, as an operator would ([`Reason::Operator`]). The holder is not asked; it learns of it when it looks, or by

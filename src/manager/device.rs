@@ -3,26 +3,24 @@
 use std::sync::{Arc, Weak};
 
 use super::{LeaseManager, Shared, Span};
-use crate::home::WeakHome;
+use crate::home::Home;
 use crate::table::command::{DeviceState, Fail, SetEvidence};
 use crate::table::{Error, Health, Reason, Time};
 
 /// A manager that does not keep itself alive.
 #[derive(Debug)]
-pub(crate) struct WeakManager {
-    home: WeakHome,
-    shared: Weak<Shared>,
-}
+pub(crate) struct WeakManager(Weak<Shared>);
 
 impl WeakManager {
     pub fn upgrade(&self) -> Option<LeaseManager> {
-        Some(LeaseManager { home: self.home.upgrade()?, shared: self.shared.upgrade()? })
+        let shared = self.0.upgrade()?;
+        Some(LeaseManager { home: shared.home.clone(), shared })
     }
 }
 
 impl LeaseManager {
     pub(crate) fn downgrade(&self) -> WeakManager {
-        WeakManager { home: self.home.downgrade(), shared: Arc::downgrade(&self.shared) }
+        WeakManager(Arc::downgrade(&self.shared))
     }
 
     /// Do other processes use the table too?

@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use super::LeaseManager;
 use super::signal::Signal;
+use crate::home::lifecycle::Lifecycle;
 #[cfg(target_os = "linux")]
 use crate::home::signal_fd::SignalFd;
-use crate::home::wake::Listener;
+use crate::home::waiters::Subscription;
 use crate::home::world;
-use crate::home::{EventPosition, Home};
+use crate::home::{AnyHome, EventPosition, Home};
 use crate::table::query::EventsSince;
 use crate::table::{Error, Event};
 
@@ -39,16 +40,16 @@ use crate::table::{Error, Event};
 /// ```
 #[derive(Debug)]
 pub struct EventReader {
-    home: Home,
+    home: AnyHome,
     position: EventPosition,
     /// Does a read ask the engine of a table that machines share for news?
     asks: bool,
     missed: u64,
     ahead: VecDeque<Event>,
     signal: Arc<Signal>,
-    listener: Listener,
+    listener: Subscription,
     #[cfg(target_os = "linux")]
-    fd: Option<(Arc<SignalFd>, Listener)>,
+    fd: Option<(Arc<SignalFd>, Subscription)>,
 }
 
 impl LeaseManager {
@@ -87,7 +88,7 @@ impl LeaseManager {
     pub fn events(&self, cursor: u64) -> EventReader {
         let position = self.home().event_position(cursor);
         let signal = Arc::new(Signal::default());
-        let listener = self.home().listen(Waker::from(signal.clone()));
+        let listener = self.home().subscribe(Waker::from(signal.clone()));
         EventReader {
             home: self.home().clone(),
             position,
@@ -151,11 +152,10 @@ impl EventReader {
             if self.fetch() {
                 return Ok(true);
             }
-            if self.home.is_abandoned() {
-                return Err(Error::Corrupt);
-            }
-            if self.home.is_closed() {
-                return Err(Error::Closed);
+            match self.home.lifecycle() {
+                Lifecycle::Poisoned => return Err(Error::Corrupt),
+                Lifecycle::Closed | Lifecycle::Forked => return Err(Error::Closed),
+                _ => {}
             }
             if !self.signal.wait(self.home.look_by(until))
                 && until.is_some_and(|until| world::instant() >= until)
@@ -167,18 +167,18 @@ impl EventReader {
 
     /// Has the manager gone? What is left can still be read.
     pub fn is_closed(&self) -> bool {
-        self.home.is_closed()
+        matches!(self.home.lifecycle(), Lifecycle::Closed | Lifecycle::Forked)
     }
 
     /// Has a panic made the table useless?
     #[cfg(feature = "capi")]
-    pub(crate) fn is_abandoned(&self) -> bool {
-        self.home.is_abandoned()
+    pub(crate) fn is_poisoned(&self) -> bool {
+        self.home.lifecycle() == Lifecycle::Poisoned
     }
 
     #[cfg(feature = "capi")]
-    pub(crate) fn abandon(&self) {
-        self.home.abandon();
+    pub(crate) fn poison(&self) {
+        self.home.poison();
     }
 
     /// Reads only what is known here: no read waits for an unreachable engine.
@@ -202,9 +202,9 @@ impl EventReader {
     pub fn fd(&mut self) -> Result<std::os::fd::BorrowedFd<'_>, Error> {
         use std::os::fd::AsFd;
         if self.fd.is_none() {
-            self.home.check_keeper()?;
+            self.home.check_ticker()?;
             let fd = SignalFd::new()?;
-            let listener = self.home.listen(Waker::from(fd.clone()));
+            let listener = self.home.subscribe(Waker::from(fd.clone()));
             // What happened before nobody tells.
             fd.raise();
             self.fd = Some((fd, listener));
@@ -222,7 +222,7 @@ impl EventReader {
             fd.clear();
         }
         let mut events = Vec::new();
-        let ended = self.home.is_closed() || self.home.is_abandoned();
+        let ended = self.home.lifecycle().has_ended();
         self.missed += self.home.events_after(&mut self.position, self.asks, &mut events);
         self.ahead.extend(events);
         let is_empty = self.ahead.is_empty() && self.position.local.is_empty();
@@ -248,10 +248,10 @@ impl Iterator for EventReader {
 
 impl Drop for EventReader {
     fn drop(&mut self) {
-        self.home.unlisten(self.listener);
+        self.home.unsubscribe(self.listener);
         #[cfg(target_os = "linux")]
         if let Some((_, listener)) = &self.fd {
-            self.home.unlisten(*listener);
+            self.home.unsubscribe(*listener);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! What only tables have that several processes share.
 
 use super::LeaseManager;
+use crate::home::Home;
 use crate::home::host::{HostInfo, Inherited};
 use crate::table::{Error, LeaseId};
 
@@ -21,7 +22,7 @@ impl LeaseManager {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn host(&self) -> Option<HostInfo> {
-        self.home().host_info()
+        self.home().host().map(|host| host.info())
     }
 
     /// Acts while no thread of this process is at work on the table; threads that want to be wait meanwhile. For a process that is about to stop itself, as
@@ -47,7 +48,7 @@ impl LeaseManager {
     /// [`Error::NotShared`] if the table lives in this process alone; [`Error::OtherPrincipal`] if the lease belongs to another user, unless this process is root's;
     /// [`Error::NotHeld`]; [`Error::UnknownLease`]; [`Error::System`].
     pub fn keep_for_children(&self, lease: LeaseId) -> Result<Inherited, Error> {
-        self.home().keep_for_children(lease)
+        self.home().host().ok_or(Error::NotShared)?.keep_for_children(lease)
     }
 
     /// Hands the lease to another process that uses the table, by the number that it has there ([`ProcessInfo::process`](crate::ProcessInfo::process)):
@@ -58,6 +59,6 @@ impl LeaseManager {
     /// [`Error::UnknownProcess`] if no such process uses the table; [`Error::OtherPrincipal`] if the lease belongs to another user, unless this process is root's;
     /// [`Error::NotShared`]; [`Error::NotHeld`]; [`Error::UnknownLease`].
     pub fn hand_to(&self, lease: LeaseId, process: u32) -> Result<(), Error> {
-        self.home().hand_to(lease, process)
+        self.home().host().ok_or(Error::NotShared)?.transfer(lease, process)
     }
 }

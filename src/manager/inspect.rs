@@ -1,6 +1,7 @@
 //! Looking at leases, claims and resources. Nothing here changes anything but what time has brought meanwhile.
 
 use super::LeaseManager;
+use crate::home::Home;
 use crate::table::query::{
     CountOf, HeldBy, Leases, LeasesOn, ResourceByName, Resources, Revocations, Tickets, Verify,
     WaitingCount, WaitingTicket,

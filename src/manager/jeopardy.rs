@@ -1,5 +1,6 @@
 //! Whether a table that machines share can be reached.
 
+use crate::home::Home;
 use std::time::Duration;
 
 use super::LeaseManager;
@@ -15,7 +16,7 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::OpenError>(())
     /// ```
     pub fn jeopardy(&self) -> Option<Duration> {
-        self.home().silent_for()
+        self.home().cluster()?.unreachable_for()
     }
 
     /// How long the session with the engine certainly lasts if the engine does not answer again; `None` for a table without
@@ -27,6 +28,6 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::OpenError>(())
     /// ```
     pub fn session_left(&self) -> Option<Duration> {
-        self.home().session_left()
+        Some(self.home().cluster()?.session_left())
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::LeaseManager;
+use crate::home::Home;
 use crate::table::{Memory, Query, Reason, Table};
 
 impl LeaseManager {

@@ -35,7 +35,7 @@ pub use options::{OpenError, Options, TimeKind};
 pub use ticket::Ticket;
 pub use watch::Notice;
 
-use crate::home::Home;
+use crate::home::{AnyHome, Home};
 #[cfg(doc)]
 use crate::table::Error;
 use crate::table::Limits;
@@ -82,14 +82,14 @@ use crate::table::Limits;
 #[derive(Debug, Clone)]
 pub struct LeaseManager {
     /// The same as in `shared`: `state()` is worth the shorter way.
-    home: Home,
+    home: AnyHome,
     shared: Arc<Shared>,
 }
 
 /// What clones of a manager, and its tickets, have in common.
 #[derive(Debug)]
 struct Shared {
-    home: Home,
+    home: AnyHome,
     /// `acquire` takes shared leases: any number of holders on a name.
     open_house: bool,
     watches: watch::Watches,
@@ -206,7 +206,7 @@ impl LeaseManager {
             return Err(fail(Refused::words(problem)));
         }
         let config = Config::parse(url).map_err(|error| fail(Refused::words(error.0)))?;
-        let home = Home::open_cluster(config, options.settings(Options::SHARED_LIMITS));
+        let home = AnyHome::open_cluster(config, options.settings(Options::SHARED_LIMITS));
         Ok(Self::in_home(home.map_err(fail)?, options))
     }
 
@@ -217,7 +217,7 @@ impl LeaseManager {
             return Err(OpenError::new(url, Refused::words(problem)));
         }
         let settings = options.settings(Options::SHARED_LIMITS);
-        let home = Place::find(rest).and_then(|place| Home::open_host(place, settings));
+        let home = Place::find(rest).and_then(|place| AnyHome::open_host(place, settings));
         Ok(Self::in_home(home.map_err(|why| OpenError::new(url, why))?, options))
     }
 
@@ -235,15 +235,15 @@ impl LeaseManager {
     /// ```
     pub fn with(options: Options) -> Self {
         Self::try_with(options)
-            .unwrap_or_else(|| std::alloc::handle_alloc_error(std::alloc::Layout::new::<Home>()))
+            .unwrap_or_else(|| std::alloc::handle_alloc_error(std::alloc::Layout::new::<AnyHome>()))
     }
 
     fn try_with(options: Options) -> Option<Self> {
         let settings = options.settings(Limits::default());
-        Some(Self::in_home(Home::try_new(settings, options.time == TimeKind::Real)?, options))
+        Some(Self::in_home(AnyHome::try_new(settings, options.time == TimeKind::Real)?, options))
     }
 
-    fn in_home(home: Home, options: Options) -> Self {
+    fn in_home(home: AnyHome, options: Options) -> Self {
         let shared = Shared {
             home: home.clone(),
             open_house: options.open_house,
@@ -255,7 +255,7 @@ impl LeaseManager {
     }
 
     #[inline(always)]
-    pub(crate) fn home(&self) -> &Home {
+    pub(crate) fn home(&self) -> &AnyHome {
         &self.home
     }
 
@@ -274,7 +274,7 @@ impl LeaseManager {
         }
         self.shared.shut_down();
         // Only here: what wakes waiters in C is this library's, and cannot be waiting for the caller.
-        self.home().await_keeper();
+        self.home().join_ticker();
     }
 
     /// For the test of what [`Self::abandon`] is for.
@@ -295,7 +295,7 @@ impl LeaseManager {
 
     /// A call was cut short by a panic: nobody can trust this manager any more, and nobody waits for it in vain.
     #[cfg(feature = "capi")]
-    pub(crate) fn abandon(&self) {
-        self.home().abandon();
+    pub(crate) fn poison(&self) {
+        self.home().poison();
     }
 }

@@ -1,13 +1,14 @@
 //! What a pool of many machines needs of a manager.
 
 use super::LeaseManager;
+use crate::home::Home;
 use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, ResourceId, Take};
 
 impl LeaseManager {
     /// Do many machines share the table?
     pub(crate) fn is_clustered(&self) -> bool {
         #[cfg(feature = "cluster")]
-        return self.home().is_clustered();
+        return self.home().cluster().is_some();
         #[cfg(not(feature = "cluster"))]
         false
     }
@@ -19,7 +20,7 @@ impl LeaseManager {
         renew: &dyn Fn(Option<&str>) -> String,
     ) -> Result<(), Error> {
         #[cfg(feature = "cluster")]
-        return self.home().publish(node, renew);
+        return self.home().cluster().ok_or(Error::NotShared)?.publish(node, renew);
         #[cfg(not(feature = "cluster"))]
         {
             let _ = (node, renew);
@@ -30,7 +31,7 @@ impl LeaseManager {
     /// What all machines have published, each with its name.
     pub(crate) fn published(&self) -> Result<Vec<(String, String)>, Error> {
         #[cfg(feature = "cluster")]
-        return self.home().published();
+        return self.home().cluster().map_or(Ok(Vec::new()), |cluster| cluster.published());
         #[cfg(not(feature = "cluster"))]
         Ok(Vec::new())
     }

@@ -6,8 +6,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use super::{LeaseManager, Shared};
-use crate::home::wake::Role;
-use crate::home::{Dropped, Home, world};
+use crate::home::waiters::Role;
+use crate::home::{AnyHome, Dropped, Home, world};
 use crate::table::command::GrantDetail;
 use crate::table::query::PlaceInQueue;
 use crate::table::{Cancelled, Error, LeaseId, Picks, Reason, TicketId, TicketState};
@@ -188,7 +188,7 @@ impl Ticket {
     ) -> Result<(LeaseId, D), Error> {
         let state = match self.kind {
             Kind::Queued(id) => {
-                self.shared.home.await_ticket(id, Role::Owner, until)?.unwrap_or(FORGOTTEN)
+                self.shared.home.wait_ticket(id, Role::Owner, until)?.unwrap_or(FORGOTTEN)
             }
             _ => self.state(),
         };
@@ -212,8 +212,8 @@ impl Ticket {
         let home = &self.shared.home;
         match std::mem::replace(&mut self.kind, Kind::Collected) {
             Kind::Collected => Ok(()),
-            Kind::Granted(lease) => home.let_go(Dropped::Lease(lease)),
-            Kind::Queued(id) => home.let_go(Dropped::Ticket(id)),
+            Kind::Granted(lease) => home.give_back(Dropped::Lease(lease)),
+            Kind::Queued(id) => home.give_back(Dropped::Ticket(id)),
         }
     }
 
@@ -239,7 +239,7 @@ impl Ticket {
 /// What a ticket is whose lease was collected already, or withdrawn.
 const FORGOTTEN: TicketState = TicketState::Refused(Reason::Cancelled);
 
-fn place(home: &Home, id: TicketId) -> Option<u32> {
+fn place(home: &AnyHome, id: TicketId) -> Option<u32> {
     home.query(&PlaceInQueue { ticket: id })
 }
 
@@ -280,7 +280,7 @@ impl LeaseManager {
     ) -> Result<TicketState, Error> {
         // A time beyond all times is no limit.
         let until = timeout.and_then(|timeout| world::instant().checked_add(timeout));
-        let state = self.home().await_ticket(id, Role::Watcher, until)?;
+        let state = self.home().wait_ticket(id, Role::Watcher, until)?;
         // Somebody may have withdrawn it at this moment: then the lease is nobody's.
         let decided = state.is_some_and(|state| state != TicketState::Waiting);
         if decided && self.home().collect::<()>(id).withdrawn {

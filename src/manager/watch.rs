@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 
 use super::signal::Signal;
 use super::{EventReader, LeaseManager};
-use crate::home::Home;
 use crate::home::world::{self, JoinHandle};
+use crate::home::{AnyHome, Home};
 use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Reason, Time, What};
 
 /// What happened to a lease that is watched, as [`LeaseManager::watch`] tells it.
@@ -165,7 +165,7 @@ impl LeaseManager {
             let home = watcher.home.clone();
             // A panic of a callback does not come here: the table is half done.
             if catch_unwind(AssertUnwindSafe(|| watcher.run())).is_err() {
-                home.abandon();
+                home.poison();
             }
         };
         let thread = world::spawn("ternlease-watch", watch)
@@ -214,7 +214,7 @@ struct Watched {
 
 /// What the thread has.
 struct Watcher {
-    home: Home,
+    home: AnyHome,
     reader: EventReader,
     session_turns: u64,
     inbox: Arc<Inbox>,
@@ -243,7 +243,7 @@ impl Watcher {
                 let all: Vec<LeaseId> = self.watched.keys().copied().collect();
                 all.into_iter().for_each(|lease| self.look(lease));
             }
-            if self.home.is_closed() || self.home.is_abandoned() {
+            if self.home.lifecycle().has_ended() {
                 return;
             }
             self.inbox.signal.wait(self.home.look_by(None));
@@ -264,7 +264,7 @@ impl Watcher {
         };
         for watched in watched {
             // A callback may have closed the manager.
-            if self.home.is_closed() {
+            if self.home.lifecycle().has_ended() {
                 return;
             }
             if watched.told.replace(notice) != Some(notice) {

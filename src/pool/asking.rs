@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use super::GpuPool;
 use super::naming::claim_name;
 use super::{GpuClaim, GpuLease, PoolError};
+use crate::home::Home;
 use crate::manager::{Span, Ticket};
 use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, Picks, Placed, ResourceId, Time};
 

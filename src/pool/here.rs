@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 use super::keeper::Keeper;
 use super::nodes;
 use super::watcher::{self, Stop, Watched};
-use crate::home::Dropped;
 use crate::home::thread;
+use crate::home::{Dropped, Home};
 use crate::inventory::GpuDevice;
 use crate::manager::LeaseManager;
 use crate::table::command::{ClearCheck, DeviceListing, ListDevices};
@@ -125,7 +125,7 @@ impl Here {
         match listed {
             Ok(_) => *self.presence.lock() = Some(presence),
             // If that cannot happen now, it does later.
-            Err(_) => drop(self.manager.home().let_go(Dropped::Lease(presence))),
+            Err(_) => drop(self.manager.home().give_back(Dropped::Lease(presence))),
         }
         listed
     }
@@ -176,7 +176,7 @@ impl Drop for Here {
     fn drop(&mut self) {
         if let Some(presence) = self.presence.get_mut().take() {
             // If that cannot happen now, it does later.
-            let _ = self.manager.home().let_go(Dropped::Lease(presence));
+            let _ = self.manager.home().give_back(Dropped::Lease(presence));
         }
         // Others who share the table look on.
         if let Some(watched) = self.watched.as_ref().filter(|_| !self.manager.is_shared()) {

@@ -1,7 +1,7 @@
 //! Devices that a claim was granted.
 
 use super::{Env, GpuPool, PoolError};
-use crate::home::Dropped;
+use crate::home::{Dropped, Home};
 use crate::inventory::{GpuDevice, Vendor};
 use crate::manager::Notice;
 use crate::table::query::PicksOf;
@@ -227,7 +227,7 @@ impl GpuLease {
     pub fn release(mut self) -> Result<(), Error> {
         self.mine = false;
         self.forget();
-        self.pool.inner.manager.home().let_go(Dropped::Lease(self.id))
+        self.pool.inner.manager.home().give_back(Dropped::Lease(self.id))
     }
 
     /// The lease of this id, to look at: dropping it gives nothing back.
@@ -299,7 +299,7 @@ impl Drop for GpuLease {
         if self.mine {
             self.forget();
             // It may have ended already: then there is nothing to give back.
-            let _ = self.pool.inner.manager.home().let_go(Dropped::Lease(self.id));
+            let _ = self.pool.inner.manager.home().give_back(Dropped::Lease(self.id));
         }
     }
 }

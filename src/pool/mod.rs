@@ -28,6 +28,7 @@ pub use lease::GpuLease;
 pub use options::PoolOptions;
 pub use status::{DeviceStatus, GpuLeaseEntry};
 
+use crate::home::Home;
 use crate::inventory::{Absence, Found, GpuDevice, Why};
 use crate::manager::{LeaseManager, OpenError, Options};
 use crate::table::query::WaitingFor;

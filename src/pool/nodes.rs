@@ -2,6 +2,7 @@
 
 use super::PoolError;
 use super::naming::distinct_keys;
+use crate::home::Home;
 use crate::inventory::{Declared, GpuDevice, Inventory};
 use crate::manager::LeaseManager;
 use crate::table::query::ResourceIds;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::GpuPool;
 use super::evidence::squatters;
 use super::nodes;
+use crate::home::Home;
 use crate::inventory::{GpuDevice, Process, Vendor};
 use crate::table::{Health, LeaseId, LeaseInfo, Memory, Query, ResourceInfo, Table};
 

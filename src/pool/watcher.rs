@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::evidence::{Judgement, Memory, Rules, tells};
+use crate::home::Home;
 use crate::home::thread;
 use crate::inventory::{GpuDevice, Inventory, Observation};
 use crate::manager::{EventReader, LeaseManager, WeakManager};

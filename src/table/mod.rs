@@ -109,8 +109,6 @@ pub struct Table<M: Memory> {
     corrupt: Box<PlainCell<bool>>,
     /// The memory makes no sense: lists end here and now, so that no command goes astray for long.
     broken: Box<PlainCell<bool>>,
-    /// Why no command is carried out, if not because the memory is damaged.
-    refusal: Box<PlainCell<Option<Error>>>,
     /// The process that gives the commands.
     user: Box<PlainCell<actor::User>>,
     scratch: Box<Scratch>,
@@ -158,7 +156,6 @@ impl<M: Memory> Table<M> {
             longest: sizes.names.max(sizes.holds).max(sizes.members) as u32,
             corrupt: Box::new(PlainCell::new(false)),
             broken: Box::new(PlainCell::new(false)),
-            refusal: Box::new(PlainCell::new(None)),
             user: Box::default(),
             scratch: Box::new(Scratch::try_new(&sizes)?),
             memory,
@@ -195,7 +192,7 @@ impl<M: Memory> Table<M> {
         }
         let header = self.header();
         if self.corrupt.get() {
-            return Err(self.why_not());
+            return Err(Error::Corrupt);
         }
         if now < header.now.get() {
             return Err(Error::TimeBackwards);
@@ -213,12 +210,7 @@ impl<M: Memory> Table<M> {
     /// The end of every command: an answer, unless the memory turned out to make no sense.
     #[inline(always)]
     fn leave<T>(&self, answer: T) -> Result<T, Error> {
-        if self.corrupt.get() { Err(self.why_not()) } else { Ok(answer) }
-    }
-
-    #[cold]
-    fn why_not(&self) -> Error {
-        self.refusal.get().unwrap_or(Error::Corrupt)
+        if self.corrupt.get() { Err(Error::Corrupt) } else { Ok(answer) }
     }
 
     #[inline(always)]
@@ -311,26 +303,19 @@ impl<M: Memory> Table<M> {
         if self.check((last as usize) < len) { last } else { len as u32 - 1 }
     }
 
-    /// Does nothing make sense any more, or is every command refused?
+    /// Is the memory damaged?
     pub(crate) fn is_corrupt(&self) -> bool {
         self.corrupt.get()
     }
 
-    /// From now on every command is this error, until [`Self::accept`]. Looking goes on.
-    pub(crate) fn refuse_all(&self, error: Error) {
-        if !self.corrupt.replace(true) {
-            self.refusal.set(Some(error));
-        }
-    }
-
-    /// Takes back what [`Self::refuse_all`] said.
-    #[inline(always)]
-    pub(crate) fn accept(&self) {
-        if self.corrupt.get() && self.refusal.take().is_some() {
-            self.corrupt.set(false);
-            // What was looked at without the lock need not have made sense.
-            self.broken.set(false);
-        }
+    /// Reads without the lock of the table. Another process may change it meanwhile, so what looks
+    /// damaged need not be. Commands are refused, so that nothing is written.
+    pub(crate) fn read_unlocked<T>(&self, read: impl FnOnce(&Self) -> T) -> T {
+        let before = (self.corrupt.replace(true), self.broken.get());
+        let answer = read(self);
+        self.corrupt.set(before.0);
+        self.broken.set(before.1);
+        answer
     }
 }
 

@@ -1,5 +1,5 @@
 //! What a process hears of the engine: how its session is, who goes, and what others do to what is its own. It is heard on a thread of the engine's, and
-//! the keeper looks at it.
+//! the ticker looks at it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -21,15 +21,15 @@ struct Heard {
     lost: AtomicBool,
     /// Since when the engine does not answer, by [`Clock::Real`](crate::home::clock::Clock::Real); 0 if it does.
     silent_since: AtomicU64,
-    keeper: Mutex<Option<Thread>>,
+    ticker: Mutex<Option<Thread>>,
     /// The thread that reports the loss of the session, see `core/lost.rs`.
     session_watcher: Mutex<Option<Thread>>,
 }
 
 impl Heard {
-    fn tell_keeper(&self) {
-        if let Some(keeper) = &*self.keeper.lock() {
-            keeper.unpark();
+    fn wake_ticker(&self) {
+        if let Some(ticker) = &*self.ticker.lock() {
+            ticker.unpark();
         }
     }
 
@@ -42,7 +42,7 @@ impl Heard {
     /// Wakes threads only on the first call after the loss.
     fn set_lost(&self) {
         if !self.lost.swap(true, Ordering::AcqRel) {
-            self.tell_keeper();
+            self.wake_ticker();
             self.wake_session_watcher();
         }
     }
@@ -56,7 +56,7 @@ impl Heard {
                 self.silent_since.store(0, Ordering::Release);
                 // It may have been restored from a backup meanwhile: the next refresh detects that.
                 self.changed.store(true, Ordering::Release);
-                self.tell_keeper();
+                self.wake_ticker();
             }
             SessionNews::Lost => self.set_lost(),
         }
@@ -77,7 +77,7 @@ impl Heard {
         };
         if called {
             self.changed.store(true, Ordering::Release);
-            self.tell_keeper();
+            self.wake_ticker();
         }
     }
 }
@@ -150,12 +150,12 @@ impl Hearing {
     }
 
     /// Whom to tell of whatever happens.
-    pub fn set_keeper(&self, keeper: Thread) {
-        *self.heard.keeper.lock() = Some(keeper);
+    pub fn set_ticker(&self, ticker: Thread) {
+        *self.heard.ticker.lock() = Some(ticker);
     }
 
-    pub fn wake_keeper(&self) {
-        self.heard.tell_keeper();
+    pub fn wake_ticker(&self) {
+        self.heard.wake_ticker();
     }
 
     /// The thread to wake when the session is lost or found again.

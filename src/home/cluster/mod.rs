@@ -9,26 +9,40 @@
 mod diff;
 #[cfg(feature = "cluster")]
 pub(crate) mod etcd;
+#[cfg(feature = "cluster")]
+mod execute;
 #[cfg(fuzzing)]
 pub mod fuzzed;
 #[cfg(feature = "cluster")]
 mod group;
 mod hearing;
+#[cfg(feature = "cluster")]
+mod home;
 mod keys;
 #[cfg(any(test, fuzzing))]
 pub(crate) mod keyspace;
 pub(crate) mod kv;
+#[cfg(feature = "cluster")]
+mod member;
 #[cfg(any(test, fuzzing))]
 mod model;
 #[cfg(feature = "cluster")]
+mod nodes;
+#[cfg(feature = "cluster")]
 mod on_etcd;
 #[cfg(feature = "cluster")]
+mod own;
+#[cfg(feature = "cluster")]
 mod part;
+#[cfg(feature = "cluster")]
+mod reap;
 mod replica;
 #[cfg(test)]
 #[path = "../../../tests/common/etcd.rs"]
 #[allow(unsafe_code)] // To stop servers.
 pub(crate) mod servers;
+#[cfg(feature = "cluster")]
+mod session_end;
 mod shape;
 mod store;
 #[cfg(test)]
@@ -39,6 +53,7 @@ mod times;
 #[cfg(feature = "cluster")]
 pub(crate) use {
     group::{Conditions, Flight, Group, Outcome, Receipt},
+    home::ClusterHome,
     kv::{Answer, Op, Range, Revision, Trouble, Txn},
     part::{Part, Seat},
     replica::{Replica, Written},

@@ -4,6 +4,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::CHECK_INTERVAL;
 use crate::home::atomic::AtomicU32;
 use crate::table::cell::Cell64;
 
@@ -67,8 +68,9 @@ pub(super) fn wait(sleep: Sleep<'_>, time: Duration) {
     }
 }
 
-/// As [`wait`], on several words at once, of which the first [`MOST`] count; false if the kernel cannot do that, and only the first was slept on.
-pub(super) fn wait_any(sleeps: &[Sleep<'_>], time: Duration) -> bool {
+/// As [`wait`], on several words at once, of which the first [`MOST`] count. If the kernel cannot do
+/// that, this sleeps on the first, and not for long.
+pub(super) fn wait_any(sleeps: &[Sleep<'_>], time: Duration) {
     if UNKNOWN.load(Ordering::Relaxed) {
         return wait_for_first(sleeps, time);
     }
@@ -98,19 +100,17 @@ pub(super) fn wait_any(sleeps: &[Sleep<'_>], time: Duration) -> bool {
     let error = std::io::Error::last_os_error().raw_os_error();
     if woken < 0 && matches!(error, Some(libc::ENOSYS | libc::EPERM)) {
         UNKNOWN.store(true, Ordering::Relaxed);
-        return wait_for_first(sleeps, time);
+        wait_for_first(sleeps, time);
     }
-    true
 }
 
 /// The kernel is older than Linux 5.16, or forbids it: it need not be asked again.
 static UNKNOWN: AtomicBool = AtomicBool::new(false);
 
-fn wait_for_first(sleeps: &[Sleep<'_>], time: Duration) -> bool {
+fn wait_for_first(sleeps: &[Sleep<'_>], time: Duration) {
     if let Some(first) = sleeps.first() {
-        wait(*first, time);
+        wait(*first, time.min(CHECK_INTERVAL));
     }
-    false
 }
 
 /// Wakes one who sleeps on the word.

@@ -82,7 +82,7 @@ impl Surroundings for Waiter<'_> {
         let lock = Sleep::on(word, value);
         let slot = slot_in(value).and_then(|slot| self.host.file.slots.get(slot));
         match slot.and_then(|slot| slot.life.watched()) {
-            Some(life) => drop(futex::wait_any(&[lock, life], time)),
+            Some(life) => futex::wait_any(&[lock, life], time),
             // It is dying already.
             None => futex::wait(lock, time.min(Duration::from_millis(1))),
         }

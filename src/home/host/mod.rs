@@ -9,6 +9,7 @@ mod bell;
 mod file;
 mod fit;
 mod futex;
+mod home;
 mod info;
 #[cfg(all(test, loom))]
 mod interleavings;
@@ -25,6 +26,7 @@ mod tree;
 use std::fs::File;
 use std::time::Duration;
 
+pub(crate) use home::HostHome;
 pub use info::{HostInfo, Life as ProcessLife, LockInfo, ProcessInfo};
 pub(crate) use journal::Journal;
 pub(crate) use layout::{Region, array_bytes};
@@ -47,6 +49,9 @@ const DYING: (Duration, Duration) = (Duration::from_micros(25), Duration::from_m
 
 /// How often a process checks that the file is still in place. A keeper sleeps no longer.
 pub(crate) const CHECK_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Keeps the ends of sleeps within what the kernel takes for a time.
+const LONGEST_SLEEP: Duration = Duration::from_secs(3600);
 
 /// The real user of this process.
 pub(crate) fn real_user() -> u32 {
@@ -174,11 +179,18 @@ impl Host {
         self.journal().settled(read)
     }
 
-    /// Sleeps until the ticket in this place is decided, or for so long.
-    pub fn sleep_on_ticket(&self, place: usize, time: Duration) {
+    /// Sleeps until the ticket in this place is resolved, until the alarm, a word of this process,
+    /// has another value than this, or for so long. May return for no reason.
+    pub fn sleep_on_ticket(&self, place: usize, alarm: (&AtomicU32, u32), time: Duration) {
         if let Some(ticket) = self.file.arrays.tickets().get(place) {
-            futex::wait(Sleep::on_lower_half(&ticket.result, 0), time);
+            let sleeps = [Sleep::on_lower_half(&ticket.result, 0), Sleep::on(alarm.0, alarm.1)];
+            futex::wait_any(&sleeps, time.min(LONGEST_SLEEP));
         }
+    }
+
+    /// Wakes the threads of this process that sleep on a word of its own.
+    pub fn wake_private(&self, word: &AtomicU32) {
+        futex::wake_all(word);
     }
 
     /// Wakes the threads, in whatever process, that sleep until the ticket in this place is decided.

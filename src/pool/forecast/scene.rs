@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::home::Home;
 use crate::pool::GpuPool;
 use crate::table::{
     Event, FOREVER, LeaseInfo, Memory, Query, ResourceInfo, Table, TicketInfo, Time, What,

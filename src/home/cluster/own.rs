@@ -1,26 +1,22 @@
 //! What a process knows of its own leases in a table that many machines share, without asking anybody.
 
-use std::time::Duration;
-
-use super::clustered::{UNREACHABLE, take_back};
-use super::{Core, State};
-use crate::home::arrays::Undo;
-use crate::home::clock::Clock;
+use super::execute::{UNREACHABLE, take_back};
+use super::home::{ClusterHome, State};
 use crate::home::cluster::{Conditions, Part};
 use crate::table::layout::{Lease, Ticket};
 use crate::table::{self, Error, LeaseId, LeaseState, Memory, Reason, TicketId, TicketState, Time};
 
 /// Does, or did, this process wait with this ticket?
-pub(super) fn is_own_ticket<U: Undo>(part: &Part, state: &State<U>, id: TicketId) -> bool {
+pub(super) fn is_own_ticket(part: &Part, state: &State, id: TicketId) -> bool {
     let table = &state.table;
     let given_up = table.memory().kept().is_some_and(|kept| kept.is_nobodys());
     !given_up && table.owner_of_claim(id) == part.owner() || part.waited_when_cut_off(id)
 }
 
 /// What became of a ticket, or that nothing will. What is under way does not count yet.
-pub(super) fn in_vain<U: Undo>(
+pub(super) fn in_vain(
     part: &Part,
-    state: &State<U>,
+    state: &State,
     id: TicketId,
     record: Option<&Ticket>,
 ) -> Option<TicketState> {
@@ -43,7 +39,7 @@ pub(super) fn in_vain<U: Undo>(
 /// What becomes of leases when the others may take this process for dead.
 const CUT_OFF: Error = Error::NotHeld(LeaseState::Expired, Reason::EngineLost);
 
-impl<U: Undo> Core<U> {
+impl ClusterHome {
     /// The state of a lease. What this process holds it knows by itself, until the others may take it for dead: then all that is over. Of what others hold the engine knows.
     pub(super) fn clustered_state(
         &self,
@@ -101,18 +97,6 @@ impl<U: Undo> Core<U> {
         if !part.is_forked() && ids.iter().any(|id| !self.is_own(part, *id)) {
             let _ = self.refresh(part);
         }
-    }
-
-    /// For how long the engine has not answered.
-    pub fn silent_for(&self) -> Option<Duration> {
-        let since = self.part()?.hearing.silent_since()?;
-        Some(Duration::from_micros(Clock::Real.now().saturating_sub(since)))
-    }
-
-    /// How long the session certainly lasts without another answer of the engine.
-    pub fn session_left(&self) -> Option<Duration> {
-        let part = self.part()?;
-        Some(if part.is_sure() { part.sure_for() } else { Duration::ZERO })
     }
 
     pub(super) fn record_of(&self, id: LeaseId) -> Option<&Lease> {

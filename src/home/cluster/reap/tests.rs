@@ -3,16 +3,17 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::home::cluster::Replica;
+use crate::home::Home;
 use crate::home::cluster::etcd::Config;
 use crate::home::cluster::servers::Etcd;
+use crate::table::query::HeldCount;
 use crate::table::{Claim, FOREVER, LeaseState, Limits, Outcome, Placed, Settings};
 
-fn open(etcd: &Etcd) -> Arc<Core<Replica>> {
+fn open(etcd: &Etcd) -> Arc<ClusterHome> {
     let limits = Limits { leases: 8, tickets: 8, resources: 8, history: 8 };
     let url = format!("etcd://{}/joined?timeout=5", etcd.authority());
     let config = Config::parse(&url).expect("it is a URL");
-    Core::open_cluster(config, Settings { limits, ..Settings::default() }).expect("it opens")
+    ClusterHome::open(config, Settings { limits, ..Settings::default() }).expect("it opens")
 }
 
 /// Who is late to notice a death finds somebody else under the number of the dead: it comes to an end, and takes nothing from the living.
@@ -24,7 +25,7 @@ fn a_number_that_is_used_again_is_not_given_back() {
     let Ok(Placed { outcome: Outcome::Granted(lease), .. }) = one.claim::<()>(&claim) else {
         panic!("it is free")
     };
-    let part = other.part().expect("it has one");
+    let part = &other.part;
     assert_ne!(one.owner(), other.owner());
     assert!(
         other
@@ -34,7 +35,7 @@ fn a_number_that_is_used_again_is_not_given_back() {
     other.give_back(part, one.owner());
     assert!(part.hearing.take_gone().is_empty(), "it would be tried for ever");
     assert_eq!(one.state(lease), Some(LeaseState::Held));
-    assert_eq!(other.look(|table| table.held()), 1);
+    assert_eq!(other.query(&HeldCount {}), 1);
     one.close();
     other.close();
 }

@@ -1,30 +1,32 @@
-//! A process that takes part in a table of many machines: how it comes, what its keeper does, how it goes.
+//! A process that takes part in a table of many machines: how it comes, what its ticker does, how it goes.
 
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::clustered::{PAUSE, UNREACHABLE};
-use super::{Core, State};
-use crate::home::arrays::Undo;
+use super::execute::{PAUSE, UNREACHABLE};
+use super::home::{ClusterHome, State};
+use crate::home::Home;
 use crate::home::clock::Clock;
 use crate::home::cluster::etcd::{Config, half_to_whole};
 use crate::home::cluster::{Conditions, Failure, Group, Made, Part, Replica, Seat};
 use crate::home::refused::{Cause, Refused};
-use crate::home::wake::Woken;
+use crate::home::ticker::Ticked;
+use crate::home::waiters::WakeList;
 use crate::home::world;
-use crate::table::{FOREVER, Memory, Reason, Settings, Table, Time, first_sequence, sequence_at};
+use crate::table::{
+    Error, FOREVER, Memory, Reason, Settings, Table, Time, first_sequence, sequence_at,
+};
 
-/// How often the keeper looks if it hears nothing.
+/// How often the ticker looks if it hears nothing.
 const NAP: Duration = Duration::from_secs(1);
 
 /// How long a process that waits for nothing leaves what is due to those whom it concerns: they may be dead or stopped.
 const LATE: Duration = Duration::from_millis(500);
 
-impl Core<Replica> {
+impl ClusterHome {
     /// The home of the table that a URL names, which is made with these settings if there is none.
-    pub fn open_cluster(config: Config, mut settings: Settings) -> Result<Arc<Self>, Refused> {
+    pub fn open(config: Config, mut settings: Settings) -> Result<Arc<Self>, Refused> {
         let since_1970 = world::since_1970();
         let (engine, shape) = Part::connect(&config, settings.limits)
             .map_err(|why| Refused::connect(&config.endpoints, &why))?;
@@ -57,11 +59,7 @@ impl Core<Replica> {
             seat.map_err(|why| Refused::engine("cannot register this process in etcd", &why))?;
         let clock = Clock::shared(|| shape.now());
         clock.at_least(table.now());
-        let home = Arc::new_cyclic(|me| {
-            let core = Core::around(me, table, clock);
-            core.state.lock().group = Some(Group::new(replica, store));
-            Core { part: Some(part), ..core }
-        });
+        let home = Arc::new(ClusterHome::new(table, clock, part, Group::new(replica, store)));
         match home.move_in(seat) {
             Ok(()) => Ok(home),
             Err(refused) => {
@@ -93,56 +91,18 @@ fn unreadable(failure: Failure) -> Refused {
     }
 }
 
-impl<U: Undo> Core<U> {
-    /// What happened by time alone has happened, and what others did is known.
-    pub(super) fn bring_up_to_date(&self, part: &Part) {
-        // What cannot be reached is looked at as it was, and what is due happens when it can.
-        if self.refresh(part).is_ok() && self.clock.now() >= self.state.lock().table.next_due() {
-            self.let_time_pass(part);
-        }
-    }
-
-    fn let_time_pass(&self, part: &Part) {
-        // What does not happen now happens when the engine can be reached.
-        let _ = self.run_clustered(part, Conditions::default, |table, now| table.advance(now));
-    }
-
-    /// Begins to listen, gives back what the dead have left, and starts the keeper.
-    fn move_in(self: &Arc<Self>, seat: Seat) -> Result<(), Refused> {
-        let Some(part) = self.part() else { return Ok(()) };
-        let settled = self.on_the_ground(part);
-        part.take_seat(seat);
-        self.keep_own_times(part);
-        drop(settled);
-        part.listen().map_err(|why| Refused::engine("cannot watch the table in etcd", &why))?;
-        let away = |_| Refused::words("etcd has stopped answering; try again");
-        // Its own number was somebody else's before.
-        self.reap_all(part, Conditions::default, part.owner(), Reason::HolderDied).map_err(away)?;
-        self.reap_the_absent(part).map_err(away)?;
-        let home = self.clone();
-        let keep = move || {
-            let Some(part) = home.part() else { return };
-            if catch_unwind(AssertUnwindSafe(|| while home.keep_clustered(part) {})).is_err() {
-                home.abandon();
-            }
-        };
-        let keeper = world::spawn("tern-keeper", keep)
-            .map_err(|error| Refused::system("cannot start a thread", &error))?;
-        part.hearing.set_keeper(keeper.thread().clone());
-        self.state.lock().keeper = Some(keeper);
-        self.start_session_watcher(part)
-    }
-
-    /// Lets due things happen, notices who is gone, tells those in this process who wait; then sleeps. False when the home is closed.
-    fn keep_clustered(&self, part: &Part) -> bool {
-        if self.state.lock().closing || part.is_forked() {
+impl Ticked for ClusterHome {
+    /// Runs what is due, ends what gone processes had and wakes the waiters of this process.
+    fn run_due(&self) -> bool {
+        let part = &self.part;
+        if self.steps.is_closed() || part.is_forked() {
             return false;
         }
         if part.refusal().is_some() {
             // Nothing is asked of etcd any more, and the session ends there.
             part.drop_session();
-            if !self.is_abandoned() && self.peek(|table| table.is_corrupt()) {
-                self.abandon();
+            if !self.steps.is_poisoned() && self.read(|table| table.is_corrupt()) {
+                self.poison();
             }
             self.give_up_waiting();
             world::park_timeout(NAP);
@@ -154,10 +114,10 @@ impl<U: Undo> Core<U> {
             let _ = self.begin_again(part);
         }
         let state = self.state.lock();
-        let (listens, waits) = (!state.listeners.is_empty(), state.anybody_waits());
+        let (subscribed, awaited) = (state.waiters.has_subscribers(), state.is_awaited());
         drop(state);
         let gone = part.hearing.take_gone();
-        if !gone.is_empty() && !waits {
+        if !gone.is_empty() && !awaited {
             // All hear of it: those who wait for nothing do not press.
             world::sleep(half_to_whole(LATE));
         }
@@ -170,9 +130,9 @@ impl<U: Undo> Core<U> {
                 part.hearing.has_missed();
             }
         }
-        part.listen_to_all(listens);
+        part.listen_to_all(subscribed);
         // Those who wait look now and then even if they hear nothing.
-        if part.hearing.take_changed() || waits {
+        if part.hearing.take_changed() || awaited {
             // If that fails, so does what follows.
             let _ = self.refresh(part);
         }
@@ -184,8 +144,8 @@ impl<U: Undo> Core<U> {
             self.let_go_of_dropped(part);
         }
         self.write_base(part);
-        if !self.is_abandoned() && self.peek(|table| table.is_corrupt()) {
-            self.abandon();
+        if !self.steps.is_poisoned() && self.read(|table| table.is_corrupt()) {
+            self.poison();
         }
         let asleep = world::instant();
         let left = match self.due(&self.state.lock()).saturating_sub(self.clock.now()) {
@@ -200,18 +160,54 @@ impl<U: Undo> Core<U> {
         }
         true
     }
+}
+
+impl ClusterHome {
+    /// What happened by time alone has happened, and what others did is known.
+    pub(super) fn bring_up_to_date(&self, part: &Part) {
+        // What cannot be reached is looked at as it was, and what is due happens when it can.
+        if self.refresh(part).is_ok() && self.clock.now() >= self.state.lock().table.next_due() {
+            self.let_time_pass(part);
+        }
+    }
+
+    fn let_time_pass(&self, part: &Part) {
+        // What does not happen now happens when the engine can be reached.
+        let _ = self.run_clustered(part, Conditions::default, |table, now| table.advance(now));
+    }
+
+    /// Begins to listen, gives back what the dead have left, and starts the ticker.
+    fn move_in(self: &Arc<Self>, seat: Seat) -> Result<(), Refused> {
+        let part = &self.part;
+        let settled = self.on_the_ground(part);
+        part.take_seat(seat);
+        self.keep_own_times(part);
+        drop(settled);
+        part.listen().map_err(|why| Refused::engine("cannot watch the table in etcd", &why))?;
+        let away = |_| Refused::words("etcd has stopped answering; try again");
+        // Its own number was somebody else's before.
+        self.reap_all(part, Conditions::default, part.owner(), Reason::HolderDied).map_err(away)?;
+        self.reap_the_absent(part).map_err(away)?;
+        self.ticker
+            .start("tern-ticker", self.clone())
+            .map_err(|error| Refused::system("cannot start a thread", &error))?;
+        if let Some(thread) = self.ticker.thread() {
+            part.hearing.set_ticker(thread);
+        }
+        self.start_session_watcher(part)
+    }
 
     /// Those who wait learn that they wait in vain.
     fn give_up_waiting(&self) {
-        let mut woken = Woken::default();
-        self.state.lock().wakers.take_all(&mut woken);
-        woken.wake();
+        let mut wake = WakeList::default();
+        self.state.lock().waiters.take_all_waiters(&mut wake);
+        wake.wake();
     }
 
     /// When to let time pass. What is no concern of this process is left to others for a while.
-    fn due(&self, state: &State<U>) -> Time {
+    fn due(&self, state: &State) -> Time {
         let due = state.table.next_due();
-        if due == FOREVER || state.anybody_waits() {
+        if due == FOREVER || state.is_awaited() {
             return due;
         }
         let own = self.memory.kept().map_or(FOREVER, |kept| kept.due());
@@ -225,13 +221,15 @@ impl<U: Undo> Core<U> {
         if told.is_empty() {
             return;
         }
-        let refused = self.run_clustered(part, Conditions::default, |table, _| {
+        let collected = self.run_clustered(part, Conditions::default, |table, _| {
             for ticket in &told {
                 table.collect(*ticket);
             }
-            table.is_corrupt()
+            if table.is_corrupt() { Err(Error::Corrupt) } else { Ok(()) }
         });
-        if refused && let Some(group) = &mut self.state.lock().group {
+        if collected.is_err()
+            && let Some(group) = &mut self.state.lock().group
+        {
             group.told.extend(told);
         }
     }
@@ -257,15 +255,10 @@ impl<U: Undo> Core<U> {
         // If that fails, the others give it back when the session ends.
         let _ = self.reap_all(part, Conditions::default, part.owner(), Reason::Released);
         part.leave();
-        self.join_session_watcher(part);
-        part.hearing.wake_keeper();
-        let keeper = self.state.lock().keeper.take();
-        if let Some(keeper) = keeper
-            && keeper.thread().id() != world::current().id()
-        {
-            // A panic of its own is not the closer's.
-            let _ = keeper.join();
-        }
+        part.hearing.wake_session_watcher();
+        self.session_ticker.join();
+        part.hearing.wake_ticker();
+        self.ticker.join();
         part.close();
     }
 }

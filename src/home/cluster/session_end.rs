@@ -1,21 +1,23 @@
 //! The end of the session of a process with etcd, as this process notices it by its own clock.
 //!
 //! While etcd is unreachable no event of the table reports that the leases of this process are
-//! lost, and the keeper may wait for an answer of etcd. So a thread that never calls etcd waits for
+//! lost, and the ticker may wait for an answer of etcd. So a thread that never calls etcd waits for
 //! the deadline of the session and wakes all that wait or listen.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Core, State};
-use crate::home::EventPosition;
-use crate::home::arrays::{Arrays, Undo};
+use super::Replica;
+use super::home::{ClusterHome, State};
+use crate::home::arrays::Arrays;
 use crate::home::cluster::{Failure, Group, Part};
 use crate::home::refused::Refused;
-use crate::home::wake::Woken;
+use crate::home::waiters::WakeList;
 use crate::home::world::{self, MutexGuard};
+use crate::home::{EventPosition, Home};
 use crate::table::layout::Lease;
+use crate::table::query::LeaseById;
 use crate::table::slot::Word;
 use crate::table::{
     Error, Event, LeaseId, LeaseInfo, LeaseState, Memory, Reason, Table, Time, What,
@@ -28,46 +30,45 @@ const SLICE: Duration = Duration::from_secs(1);
 /// How long to wait for a command that etcd has not answered before the session is looked at again.
 const LOOK: Duration = Duration::from_millis(20);
 
-impl<U: Undo> Core<U> {
+impl ClusterHome {
     /// Starts the thread that reports the loss of the session.
     pub(super) fn start_session_watcher(self: &Arc<Self>, part: &Part) -> Result<(), Refused> {
         let home = self.clone();
         let watch = move || {
-            let Some(part) = home.part() else { return };
             let mut reported = 0;
-            let run = || while home.watch_session(part, &mut reported) {};
+            let run = || while home.watch_session(&home.part, &mut reported) {};
             if catch_unwind(AssertUnwindSafe(run)).is_err() {
-                home.abandon();
+                home.poison();
             }
         };
-        let watcher = world::spawn("tern-session", watch).map_err(|error| {
+        self.session_ticker.start_with("tern-session", watch).map_err(|error| {
             Refused::system("the system does not start the thread that it needs", &error)
         })?;
-        part.hearing.set_session_watcher(watcher.thread().clone());
-        self.state.lock().session_watcher = Some(watcher);
+        if let Some(thread) = self.session_ticker.thread() {
+            part.hearing.set_session_watcher(thread);
+        }
         Ok(())
     }
 
     /// Sleeps until the deadline of the session, or reports its loss once. False when the home is
     /// closed.
     fn watch_session(&self, part: &Part, reported: &mut u64) -> bool {
-        if part.is_closed() || self.state.lock().closing {
+        if part.is_closed() || self.steps.is_closed() {
             return false;
         }
         if part.is_sure() {
             world::park_timeout(part.sure_for().min(SLICE));
             return true;
         }
-        let mut woken = Woken::default();
+        let mut wake = WakeList::default();
         let mut state = self.state.lock();
         self.note_lost_session(part, &state);
         match part.lost_session() {
             Some(lost) if lost.number != *reported => {
                 *reported = lost.number;
-                state.wakers.take_all(&mut woken);
-                state.listeners.take_all(&mut woken);
+                state.waiters.take_all(&mut wake);
                 drop(state);
-                woken.wake();
+                wake.wake();
             }
             _ => {
                 drop(state);
@@ -77,20 +78,8 @@ impl<U: Undo> Core<U> {
         true
     }
 
-    /// After the home was closed: the thread ends.
-    pub(super) fn join_session_watcher(&self, part: &Part) {
-        part.hearing.wake_session_watcher();
-        let watcher = self.state.lock().session_watcher.take();
-        if let Some(watcher) = watcher
-            && watcher.thread().id() != world::current().id()
-        {
-            // A panic in it must not become the caller's.
-            let _ = watcher.join();
-        }
-    }
-
     /// Notes which leases are lost, if the session is and nothing was noted yet.
-    fn note_lost_session(&self, part: &Part, state: &State<U>) {
+    fn note_lost_session(&self, part: &Part, state: &State) {
         // The session may have been found again before this thread had the lock.
         if !part.is_sure() && part.lost_session().is_none() {
             let group = state.group.as_ref();
@@ -104,7 +93,7 @@ impl<U: Undo> Core<U> {
     pub(super) fn note_lost_leases(
         &self,
         part: &Part,
-        table: &Table<Arrays<U>>,
+        table: &Table<Arrays<Replica>>,
         committed: impl Fn(&Lease) -> Option<u64>,
     ) {
         if self.memory.kept().is_none_or(|kept| kept.is_nobodys()) {
@@ -123,7 +112,12 @@ impl<U: Undo> Core<U> {
 
     /// If what etcd has is not the table of this process any more, this process holds nothing. With
     /// the lock, and with nothing in flight.
-    pub(super) fn lose_table(&self, part: &Part, table: &Table<Arrays<U>>, failure: &Failure) {
+    pub(super) fn lose_table(
+        &self,
+        part: &Part,
+        table: &Table<Arrays<Replica>>,
+        failure: &Failure,
+    ) {
         let error = match failure {
             Failure::Engine(_) | Failure::InDoubt(_) => return,
             Failure::Diverged => Error::OtherStore,
@@ -139,9 +133,9 @@ impl<U: Undo> Core<U> {
 
     /// The lock at a moment when the copy has nothing that may be undone, or when the session is
     /// lost: then it may have.
-    fn lock_until_lost(&self, part: &Part) -> (MutexGuard<'_, State<U>>, bool) {
+    fn lock_until_lost(&self, part: &Part) -> (MutexGuard<'_, State>, bool) {
         let mut state = self.state.lock();
-        let in_flight = |state: &State<U>| state.group.as_ref().is_some_and(|it| !it.is_settled());
+        let in_flight = |state: &State| state.group.as_ref().is_some_and(|it| !it.is_settled());
         if in_flight(&state) {
             state.group.iter_mut().for_each(Group::ask_for_a_moment);
             while in_flight(&state) && part.is_sure() {
@@ -161,7 +155,7 @@ impl<U: Undo> Core<U> {
         if let Some(lost) = self.lost_lease(part, id) {
             return Some(lost);
         }
-        let found = self.look(|table| table.lease(id));
+        let found = self.query(&LeaseById { lease: id });
         // The session may have ended while etcd was asked.
         self.lost_lease(part, id).or(found)
     }

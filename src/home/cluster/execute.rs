@@ -1,12 +1,13 @@
 //! What a home does otherwise whose table many machines share: what a command changes counts when the engine has it, and not before.
 
-use super::{Core, State};
-use crate::home::arrays::{Arrays, Undo};
+use super::Replica;
+use super::home::{ClusterHome, State};
+use crate::home::arrays::Arrays;
 use crate::home::cluster::etcd::half_to_whole;
 use crate::home::cluster::{
     Conditions, Failure, Flight, Group, Made, Outcome, Part, Receipt, Store, Written,
 };
-use crate::home::wake::Woken;
+use crate::home::waiters::WakeList;
 use crate::home::world::{self, MutexGuard};
 use crate::table::command::{Collected, GrantDetail, Place};
 use crate::table::{Claim, Error, Memory, Placed, Table, TicketId, TicketState, Time};
@@ -25,33 +26,26 @@ pub(super) const PAUSE: Duration = Duration::from_millis(100);
 const PATIENT: u32 = 4;
 const STEP_BACK: [Duration; 2] = [Duration::from_micros(500), Duration::from_millis(8)];
 
-impl<U: Undo> Core<U> {
+impl ClusterHome {
     /// Runs a command until what it did counts. An answer that changed nothing is given only if it is one to what the table was while this ran.
     pub(super) fn run_clustered<T>(
         &self,
         part: &Part,
         needs: impl Fn() -> Conditions,
-        mut command: impl FnMut(&Table<Arrays<U>>, Time) -> T,
-    ) -> T {
+        mut command: impl FnMut(&Table<Arrays<Replica>>, Time) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         if part.is_forked() {
-            // Refuses everything, and touches nothing.
-            return command(&self.lock_forked().table, 0);
+            return Err(Error::Forked);
         }
         let mut fresh = false;
         let (mut attempts, mut overtaken) = (0, 0);
         loop {
-            let refusal = self.refusal(part, attempts);
-            // Who is refused is told nothing that may yet be undone.
-            let mut state = match refusal {
-                Some(_) => self.on_the_ground(part),
-                None => self.when_it_is_its_turn(part),
-            };
-            state.table.accept();
+            if let Some(error) = self.refusal(part, attempts) {
+                return Err(error);
+            }
+            let mut state = self.when_it_is_its_turn(part);
             // Its session may be another one by now.
             state.table.act_as(part.owner(), part.actor());
-            if let Some(error) = refusal {
-                state.table.refuse_all(error);
-            }
             let now = self.clock.now().max(state.table.now());
             // Before anything is written: nobody who reads without the lock takes for done what may be undone.
             part.take_off();
@@ -64,12 +58,6 @@ impl<U: Undo> Core<U> {
             let by_command = part.replica().take_written();
             let mut decided = Vec::new();
             state.table.take_decided(|place| decided.push(place));
-            if refusal.is_some() {
-                part.replica().undo(&by_command);
-                take_back(part, &state, &written);
-                state.table.accept();
-                return answer;
-            }
             if part.replica().is_only(&by_command, &self.memory.header().now) {
                 part.replica().undo_shared(&by_command);
                 let settled = take_back(part, &state, &written);
@@ -153,7 +141,7 @@ impl<U: Undo> Core<U> {
     fn settle<'a>(
         &'a self,
         part: &Part,
-        mut state: MutexGuard<'a, State<U>>,
+        mut state: MutexGuard<'a, State>,
         receipt: &Receipt,
     ) -> Outcome {
         loop {
@@ -192,16 +180,16 @@ impl<U: Undo> Core<U> {
             made = store.find_out(part.kv(), delta);
         }
         let forgotten = matches!(made, Ok(Made::Forgotten(_)));
-        let mut woken = Woken::default();
+        let mut wake = WakeList::default();
         let mut state = self.state.lock();
-        let State { table, wakers, listeners, group, .. } = &mut *state;
+        let State { table, waiters, group, .. } = &mut *state;
         let Some(group) = group else { return };
         match made {
             Ok(Made::Done) => {
                 for place in group.land(store) {
-                    wakers.take(place, &mut woken);
+                    waiters.take(place, &mut wake);
                 }
-                listeners.take(table.last_event(), &mut woken);
+                waiters.take_subscribers(table.last_event(), &mut wake);
             }
             Ok(Made::Overtaken(read) | Made::Forgotten(read)) => {
                 // Before anybody else's changes come on top; and what is undone is told when it is known why.
@@ -222,7 +210,7 @@ impl<U: Undo> Core<U> {
                 if let Err(failure) = &followed {
                     self.lose_table(part, table, failure);
                 }
-                self.others_did_something(part, &mut state, &mut woken);
+                self.others_did_something(part, &mut state, &mut wake);
                 part.count_undone();
             }
             Err(failure) => {
@@ -240,7 +228,7 @@ impl<U: Undo> Core<U> {
         }
         part.landed.notify_all();
         drop(state);
-        woken.wake();
+        wake.wake();
     }
 
     /// Brings the copy up to what the engine has.
@@ -250,7 +238,7 @@ impl<U: Undo> Core<U> {
             return Ok(());
         };
         let read = Store::ask(part.kv(), news)?;
-        let mut woken = Woken::default();
+        let mut wake = WakeList::default();
         let mut state = self.on_the_ground(part);
         if !part.is_sure() {
             self.give_up_number(part, &state.table);
@@ -264,12 +252,12 @@ impl<U: Undo> Core<U> {
             self.lose_table(part, &state.table, failure);
         }
         if followed != Ok(false) {
-            self.others_did_something(part, &mut state, &mut woken);
+            self.others_did_something(part, &mut state, &mut wake);
         }
         part.count_undone();
         part.land();
         drop(state);
-        woken.wake();
+        wake.wake();
         followed.map(drop)
     }
 
@@ -288,8 +276,8 @@ impl<U: Undo> Core<U> {
         &self,
         part: &Part,
         record: Option<&T>,
-        is_own: impl Fn(&State<U>) -> bool,
-    ) -> MutexGuard<'_, State<U>> {
+        is_own: impl Fn(&State) -> bool,
+    ) -> MutexGuard<'_, State> {
         let mut state = self.state.lock();
         while state.is_under_way(record) && (part.is_sure() || !is_own(&state)) {
             part.landed.wait_for(&mut state, PAUSE);
@@ -298,9 +286,9 @@ impl<U: Undo> Core<U> {
     }
 
     /// The lock, at a moment when nothing is under way, so that everything that the copy has counts: only that may be told.
-    pub(super) fn on_the_ground(&self, part: &Part) -> MutexGuard<'_, State<U>> {
+    pub(super) fn on_the_ground(&self, part: &Part) -> MutexGuard<'_, State> {
         let mut state = self.state.lock();
-        let in_the_air = |state: &State<U>| state.group.as_ref().is_some_and(|it| !it.is_settled());
+        let in_the_air = |state: &State| state.group.as_ref().is_some_and(|it| !it.is_settled());
         if !in_the_air(&state) {
             return state;
         }
@@ -314,7 +302,7 @@ impl<U: Undo> Core<U> {
     }
 
     /// The lock, once all have had their moment who asked for one before.
-    fn when_it_is_its_turn(&self, part: &Part) -> MutexGuard<'_, State<U>> {
+    fn when_it_is_its_turn(&self, part: &Part) -> MutexGuard<'_, State> {
         let mut state = self.state.lock();
         let before = state.group.as_ref().map_or(0, Group::asked_before);
         while state.group.as_ref().is_some_and(|group| !group.is_the_turn_of(before)) {
@@ -324,8 +312,8 @@ impl<U: Undo> Core<U> {
     }
 
     /// The copy has what others did. Nobody reads it without the lock meanwhile.
-    fn others_did_something(&self, part: &Part, state: &mut State<U>, woken: &mut Woken) {
-        let State { table, wakers, listeners, .. } = state;
+    fn others_did_something(&self, part: &Part, state: &mut State, wake: &mut WakeList) {
+        let State { table, waiters, .. } = state;
         let moved = self.clock.at_least(table.now());
         if let Some(kept) = self.memory.kept() {
             kept.lag_behind(moved);
@@ -333,8 +321,8 @@ impl<U: Undo> Core<U> {
         table.find_kept();
         // It counts, whatever becomes of the next command.
         part.replica().take_written();
-        wakers.take_if(|place| table.is_decided(place), woken);
-        listeners.take(table.last_event(), woken);
+        waiters.take_if(|place| table.is_decided(place), wake);
+        waiters.take_subscribers(table.last_event(), wake);
     }
 
     /// Whoever waited for the ticket knows what became of it. The others learn that with the next change.
@@ -347,7 +335,7 @@ impl<U: Undo> Core<U> {
             return Collected::default();
         }
         // Nothing is granted any more to a process whose session is lost.
-        if !part.is_sure() && super::held::is_own_ticket(part, &self.state.lock(), id) {
+        if !part.is_sure() && super::own::is_own_ticket(part, &self.state.lock(), id) {
             return Collected::default();
         }
         let mut state = self.on_the_ground(part);
@@ -368,7 +356,7 @@ impl<U: Undo> Core<U> {
 }
 
 /// Of which tickets the others learn now that somebody was told.
-fn tell_of_tickets<U: Undo>(state: &State<U>) -> Vec<TicketId> {
+fn tell_of_tickets(state: &State) -> Vec<TicketId> {
     let told = state.group.as_ref().map_or_else(Vec::new, |group| group.told.clone());
     for ticket in &told {
         state.table.collect(*ticket);
@@ -377,8 +365,8 @@ fn tell_of_tickets<U: Undo>(state: &State<U>) -> Vec<TicketId> {
 }
 
 /// Who has to hear of what a command did.
-fn concerned<U: Undo>(
-    table: &Table<Arrays<U>>,
+fn concerned(
+    table: &Table<Arrays<Replica>>,
     events: u64,
     decided: &[usize],
     needs: &mut Conditions,
@@ -401,7 +389,7 @@ fn step_back(times: &mut u32) {
 }
 
 /// A command has changed nothing that counts: whatever it wrote is undone. Is there nothing else that may be?
-pub(super) fn take_back<U: Undo>(part: &Part, state: &State<U>, written: &[Written]) -> bool {
+pub(super) fn take_back(part: &Part, state: &State, written: &[Written]) -> bool {
     part.replica().undo(written);
     part.count_undone();
     let settled = state.group.as_ref().is_none_or(|group| group.is_settled());

@@ -1,23 +1,29 @@
 //! What machines tell each other beside the table: which devices they have. Only a table of many machines has any of that.
 
-use super::Core;
-use super::clustered::UNREACHABLE;
-use crate::home::arrays::Undo;
+use std::time::Duration;
+
+use super::execute::UNREACHABLE;
+use super::home::ClusterHome;
+use crate::home::ClusterOps;
+use crate::home::clock::Clock;
 use crate::home::cluster::{Answer, Op, Part, Range, Txn};
 use crate::table::Error;
 
 /// How often to begin again if others publish at the same time.
 const ATTEMPTS: u32 = 16;
 
-impl<U: Undo> Core<U> {
-    /// Do many machines share the table?
-    pub fn is_clustered(&self) -> bool {
-        self.part().is_some()
+impl ClusterOps for ClusterHome {
+    fn unreachable_for(&self) -> Option<Duration> {
+        let since = self.part.hearing.silent_since()?;
+        Some(Duration::from_micros(Clock::Real.now().saturating_sub(since)))
     }
 
-    /// Replaces what a machine has published by what `renew` makes of it.
-    pub fn publish(&self, node: &str, renew: &dyn Fn(Option<&str>) -> String) -> Result<(), Error> {
-        let Some(part) = self.part() else { return Err(Error::NotShared) };
+    fn session_left(&self) -> Duration {
+        if self.part.is_sure() { self.part.sure_for() } else { Duration::ZERO }
+    }
+
+    fn publish(&self, node: &str, renew: &dyn Fn(Option<&str>) -> String) -> Result<(), Error> {
+        let part = &self.part;
         may_speak(part)?;
         let key = part.keys().node(node);
         let only = Range::only(key.clone());
@@ -41,9 +47,8 @@ impl<U: Undo> Core<U> {
         Err(UNREACHABLE)
     }
 
-    /// What all machines have published, each with its name.
-    pub fn published(&self) -> Result<Vec<(String, String)>, Error> {
-        let Some(part) = self.part() else { return Ok(Vec::new()) };
+    fn published(&self) -> Result<Vec<(String, String)>, Error> {
+        let part = &self.part;
         may_speak(part)?;
         let (found, _) = part.kv().read(&part.keys().nodes()).map_err(|_| UNREACHABLE)?;
         let named = found.into_iter().filter_map(|entry| {

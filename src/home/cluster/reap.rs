@@ -2,18 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::Core;
-use super::clustered::UNREACHABLE;
+use super::Replica;
+use super::execute::UNREACHABLE;
+use super::home::ClusterHome;
 use crate::home::Dropped;
-use crate::home::arrays::{Arrays, Undo};
+use crate::home::arrays::Arrays;
 use crate::home::cluster::{Conditions, Failure, Group, Part, Revision};
-use crate::home::wake::Woken;
+use crate::home::waiters::WakeList;
 use crate::table::{Error, Memory, Reaped, Reason, Table};
 
 /// So many leases and claims end together at most.
 const PORTION: usize = 1000;
 
-impl<U: Undo> Core<U> {
+impl ClusterHome {
     /// The times of the leases under its number are counted here from now on. With the lock.
     pub(super) fn keep_own_times(&self, part: &Part) {
         if let Some(kept) = self.memory.kept() {
@@ -22,7 +23,7 @@ impl<U: Undo> Core<U> {
     }
 
     /// Somebody else may have its number by now: what is found under it from now on is no longer this process's. With the lock, before news are read.
-    pub(super) fn give_up_number(&self, part: &Part, table: &Table<Arrays<U>>) {
+    pub(super) fn give_up_number(&self, part: &Part, table: &Table<Arrays<Replica>>) {
         if let Some(kept) = self.memory.kept().filter(|kept| !kept.is_nobodys()) {
             self.note_lost_leases(part, table, |_| None);
             part.remember_cut_off(table.kept_ids(), table.tickets_of(part.owner()));
@@ -55,7 +56,7 @@ impl<U: Undo> Core<U> {
                 }
             }
         }
-        let left = self.peek(|table| table.leases());
+        let left = self.read(|table| table.leases());
         let was_own = |owner| former.iter().any(|seat| seat.0 == owner);
         if left.iter().any(|lease| cut_off.contains(&lease.id) && was_own(lease.owner)) {
             return Err(UNREACHABLE);
@@ -65,16 +66,16 @@ impl<U: Undo> Core<U> {
             table.was_cut_off(now, &cut_off)
         })?;
         part.forget_former(&former);
-        let mut woken = Woken::default();
+        let mut wake = WakeList::default();
         let state = self.on_the_ground(part);
         if !part.find_again() {
             return Err(UNREACHABLE);
         }
         self.keep_own_times(part);
         // They may look again at what could not be told while the session was lost.
-        state.listeners.take_all(&mut woken);
+        state.waiters.take_all_subscribers(&mut wake);
         drop(state);
-        woken.wake();
+        wake.wake();
         Ok(())
     }
 
@@ -154,13 +155,17 @@ impl<U: Undo> Core<U> {
         if dropped.is_empty() {
             return;
         }
-        let away = self.run_clustered(part, Conditions::default, |table, now| {
+        let given = self.run_clustered(part, Conditions::default, |table, now| {
             let still = |(it, owner): &&(Dropped, u16)| owner_of(table, *it) == *owner;
-            let given: Vec<_> =
-                dropped.iter().filter(still).map(|(it, _)| it.give_back(table, now)).collect();
-            given.contains(&Err(UNREACHABLE))
+            for (it, _) in dropped.iter().filter(still) {
+                // It may be over by now.
+                let _ = it.give_back(table, now);
+            }
+            Ok(())
         });
-        if away && let Some(group) = &mut self.state.lock().group {
+        if given == Err(UNREACHABLE)
+            && let Some(group) = &mut self.state.lock().group
+        {
             group.dropped.extend(dropped);
         }
     }
@@ -177,7 +182,7 @@ impl<U: Undo> Core<U> {
 
     /// Gives back what processes have that are gone, whether or not that was heard of.
     pub(super) fn reap_the_absent(&self, part: &Part) -> Result<(), Error> {
-        let owners: BTreeSet<u16> = self.peek(|table| {
+        let owners: BTreeSet<u16> = self.read(|table| {
             let leases = table.leases().into_iter().map(|lease| lease.owner);
             leases.chain(table.tickets().into_iter().map(|ticket| ticket.owner)).collect()
         });

@@ -1,0 +1,947 @@
+//! The home of a table that the processes of one machine share in a file.
+//!
+//! A command takes the lock of this process, then the lock of the file. While it runs, the journal
+//! in the file has what it overwrites; dropping the [`Guard`] commits. A process that dies with the
+//! lock of the file leaves the journal behind: the next owner of the lock rolls back, before it reads
+//! anything. So [`HostHome::lock`] returns a guard only to a table that is consistent.
+//!
+//! After unlock a command wakes the threads that wait for the tickets it resolved, in whatever
+//! process: they sleep on the ticket in the file ([`HostHome::wait_ticket`]). Wakers and descriptors
+//! of another process are woken by the ticker of that process.
+//!
+//! Reads without the lock are valid only if no command was running (`settled.rs`).
+//!
+//! A forked child must not touch the home: a thread that does not exist in the child may have held
+//! the mutex. Every way in checks that first.
+
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, mpsc};
+use std::task::Waker;
+use std::time::{Duration, Instant};
+
+use super::{CHECK_INTERVAL, Host, HostInfo, Inherited, Journal, Locked, Place, owner_of};
+use crate::home::arrays::{Arrays, Undo};
+use crate::home::atomic::{AtomicU32, Ordering};
+use crate::home::clock::Clock;
+use crate::home::lifecycle::{Lifecycle, Steps};
+use crate::home::refused::{Cause, Refused};
+use crate::home::signal_fd::SignalFd;
+use crate::home::ticker::{self, Ticked, Ticker};
+use crate::home::waiters::{Role, Subscription, Waiters, WakeList};
+use crate::home::world::{self, Mutex, MutexGuard};
+use crate::home::{Home, HomeError, HostOps, actor};
+use crate::table::command::{Advance, Collected, GrantDetail, Place as PlaceClaim, Renew};
+use crate::table::query::{HeldCount, LeaseById};
+use crate::table::{
+    self, Claim, Command, Error, LeaseId, LeaseInfo, LeaseState, Memory, Outcome, Placed, Query,
+    Reason, Settings, Table, TicketId, TicketState, Time, first_sequence,
+};
+
+/// How long a command waits for a process that has the lock of the file and does not run.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a waiter waits for that lock, once it should have been refused.
+const OVERDUE_LOCK_TIMEOUT: Duration = Duration::from_millis(50);
+
+/// How much later than its end a waiter looks whether it was refused, in microseconds.
+const OVERDUE: Time = 50_000;
+
+/// How far a table may be ahead of the clock of a process, in microseconds: far more than the clocks
+/// of two processors differ.
+const AHEAD: Time = 1_000_000;
+
+/// How often the ticker takes the lock while no thread of its process waits. It checks the file more
+/// often.
+const IDLE: Duration = Duration::from_secs(5);
+
+/// How long the ticker sleeps while a command is due that does not happen, and while a process tree is
+/// alive, whose end wakes no process.
+const DUE: Duration = Duration::from_millis(1);
+const TREES: Duration = Duration::from_millis(20);
+
+/// See the module's text.
+#[derive(Debug)]
+pub(crate) struct HostHome {
+    memory: Arrays<Journal>,
+    host: Host,
+    steps: Steps,
+    state: Mutex<State>,
+    ticker: Ticker,
+    /// Changes, and wakes the threads of this process that wait for tickets, when these will not be
+    /// resolved by a command: the table is lost or damaged, or the home is closed.
+    alarm: AtomicU32,
+}
+
+#[derive(Debug)]
+struct State {
+    table: Table<Arrays<Journal>>,
+    waiters: Waiters,
+    /// The number of the last event for which other processes were woken.
+    last_event: u64,
+    /// The ticker has woken all waiters because the table is lost or damaged.
+    alarmed: bool,
+}
+
+/// Has the lock of this process and that of the file. Dropping it commits, or rolls back if a panic
+/// cuts short what it was taken for.
+struct Guard<'a> {
+    home: &'a HostHome,
+    state: ManuallyDrop<MutexGuard<'a, State>>,
+    /// The thread was unwinding already when it took the lock, for the sake of another panic.
+    unwinding: bool,
+}
+
+impl Deref for Guard<'_> {
+    type Target = State;
+    #[inline(always)]
+    fn deref(&self) -> &State {
+        &self.state
+    }
+}
+
+impl DerefMut for Guard<'_> {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+}
+
+impl Drop for Guard<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let host = &self.home.host;
+        let cut_short = std::thread::panicking() && !self.unwinding;
+        if cut_short || self.table.is_corrupt() {
+            self.home.roll_back_own(cut_short);
+        } else {
+            host.journal().commit();
+        }
+        host.unlock();
+        // SAFETY: it is not used after this.
+        unsafe { ManuallyDrop::drop(&mut self.state) };
+    }
+}
+
+/// Opening and closing.
+impl HostHome {
+    /// The home of the table in a file, which is made with these settings if there is none.
+    pub fn open(place: Place, mut settings: Settings) -> Result<Arc<Self>, Refused> {
+        settings.first_sequence = first_sequence(settings.limits, world::since_1970());
+        let host = Host::attach(place, settings)?;
+        settings.limits = host.limits();
+        let memory = host.arrays().clone();
+        let table = Table::try_attach(memory.clone(), settings).ok_or_else(Refused::no_memory)?;
+        let state = State { table, waiters: Waiters::default(), last_event: 0, alarmed: false };
+        let home = Arc::new(HostHome {
+            memory,
+            host,
+            steps: Steps::default(),
+            state: Mutex::new(state),
+            ticker: Ticker::default(),
+            alarm: AtomicU32::new(0),
+        });
+        let joined = home.join().and_then(|()| {
+            home.start_ticker().map_err(|error| Refused {
+                problem: "the system does not start the thread that it needs".into(),
+                cause: Cause::System(error.raw_os_error().unwrap_or(libc::EAGAIN)),
+            })
+        });
+        if joined.is_err() {
+            home.close();
+        }
+        joined.map(|()| home)
+    }
+
+    /// Makes the slot of this process its own.
+    fn join(&self) -> Result<(), Refused> {
+        let host = &self.host;
+        let stuck = "a process that uses it has its lock and does not go on; continue or end it";
+        let state = self.lock(LOCK_TIMEOUT).map_err(|error| match error {
+            HomeError::LockTimeout { .. } => Refused::stuck(stuck),
+            _ => Refused::corrupt(),
+        })?;
+        if state.table.verify().is_err() {
+            state.table.mark_corrupt();
+            return Err(Refused::corrupt());
+        }
+        let now = self.now(&state);
+        let slot = host.own_slot_number();
+        if host.is_haunted(slot) {
+            self.reap_slot(&state, slot, now);
+        }
+        state.table.act_as(host.owner(), actor::of_process());
+        state.table.set_principal(host.owner());
+        host.settle_in(now);
+        Ok(())
+    }
+
+    /// The end of the ticker's thread reports the end of this process to others, so the thread has to
+    /// be known to the kernel before the process waits for anything.
+    fn start_ticker(self: &Arc<Self>) -> std::io::Result<()> {
+        let (begun, begins) = mpsc::channel();
+        let home = self.clone();
+        self.ticker.start_with("tern-ticker", move || {
+            let life = home.host.begin_life();
+            let started = life.as_ref().map(|_| ()).map_err(|error| {
+                std::io::Error::from_raw_os_error(error.raw_os_error().unwrap_or(libc::EAGAIN))
+            });
+            let _ = begun.send(started);
+            if life.is_ok() {
+                ticker::run(&*home);
+            }
+        })?;
+        begins.recv().unwrap_or_else(|_| Err(std::io::Error::from_raw_os_error(libc::EAGAIN)))
+    }
+
+    /// Withdraws the claims of this process, ends its leases and frees its slot.
+    fn leave(&self) {
+        let host = &self.host;
+        if host.is_detached() {
+            return;
+        }
+        if let Ok(state) = self.lock(LOCK_TIMEOUT) {
+            let now = self.now(&state);
+            // Fails only if the table is damaged, and then there is nothing to give back.
+            let _ = state.table.reap(now, host.owner(), Reason::Released);
+            self.unlock_and_wake(state);
+        }
+        host.ring_own();
+        self.ticker.join();
+        if let Ok(_state) = self.lock(LOCK_TIMEOUT) {
+            host.journal().commit();
+            host.free_own_slot();
+        }
+        host.detach();
+    }
+}
+
+/// The lock.
+impl HostHome {
+    /// Takes both locks. Waits at most so long for a process that has the lock of the file and does
+    /// not run.
+    #[inline(always)]
+    fn lock(&self, limit: Duration) -> Result<Guard<'_>, HomeError> {
+        let host = &self.host;
+        if host.is_forked() {
+            return Err(HomeError::Forked);
+        }
+        let state = self.state.lock();
+        if host.is_detached() {
+            return Err(HomeError::Closed);
+        }
+        if self.steps.is_poisoned() {
+            return Err(HomeError::Poisoned);
+        }
+        match host.lock(limit) {
+            Ok(locked) => {
+                let unwinding = std::thread::panicking();
+                let guard = Guard { home: self, state: ManuallyDrop::new(state), unwinding };
+                if locked != Locked::Freed || !host.journal().is_empty() || !host.is_sound() {
+                    self.recover(&guard, locked);
+                }
+                Ok(guard)
+            }
+            Err(_) if host.is_lost() => Err(HomeError::EngineLost),
+            Err(stuck) => Err(HomeError::LockTimeout { process: stuck.process }),
+        }
+    }
+
+    /// The lock came from a process that died, or the table is damaged or lost.
+    #[cold]
+    fn recover(&self, state: &State, locked: Locked) {
+        let host = &self.host;
+        if host.is_corrupt() {
+            return state.table.mark_corrupt();
+        }
+        if !host.journal().is_empty() {
+            self.roll_back(state, locked);
+        }
+        // Before any other command: a release would grant what it frees to a waiter.
+        if host.is_lost() && (state.table.held() != 0 || state.table.waiting() != 0) {
+            let now = Clock::Real.now().max(state.table.now());
+            // Fails only if the table is damaged, which marks it so.
+            let _ = state.table.end_all(now, Reason::EngineLost);
+            host.journal().commit();
+        }
+    }
+
+    /// Rolls back the command of a process that died.
+    fn roll_back(&self, state: &State, locked: Locked) {
+        let host = &self.host;
+        if host.journal().roll_back().is_err() || state.table.verify().is_err() {
+            return state.table.mark_corrupt();
+        }
+        let process = match locked {
+            Locked::Inherited { process } => process,
+            Locked::Freed => 0,
+        };
+        let now = Clock::Real.now().max(state.table.now());
+        state.table.record_roll_back(now, process);
+        host.journal().commit();
+    }
+
+    /// Rolls back a command of this process that a panic has cut short, or that found the table
+    /// damaged. This process's own notes about the table are not rolled back, so it is poisoned.
+    #[cold]
+    fn roll_back_own(&self, cut_short: bool) {
+        let host = &self.host;
+        let rolled_back = host.journal().is_empty() || host.journal().roll_back().is_ok();
+        if !rolled_back || !cut_short {
+            host.mark_corrupt();
+        }
+        self.steps.poison();
+    }
+
+    /// Reads the table of a home whose lock cannot be had. The answer may mix two states.
+    #[cold]
+    fn read_unlocked<T>(&self, read: impl FnOnce(&Table<Arrays<Journal>>) -> T) -> T {
+        if self.host.is_forked() {
+            // SAFETY: a forked child has one thread, and this reads cells, which no thread changes.
+            let state = unsafe { &*self.state.data_ptr() };
+            return state.table.read_unlocked(read);
+        }
+        self.state.lock().table.read_unlocked(read)
+    }
+
+    /// The time of a command.
+    #[inline(always)]
+    fn now(&self, state: &State) -> Time {
+        let clock = Clock::Real.now();
+        let now = clock.max(state.table.now());
+        self.host.note_time(now);
+        // All processes have one clock. A table that is ahead of it would make all leases last until
+        // the clock has reached it.
+        if now - clock > AHEAD {
+            state.table.mark_corrupt();
+        }
+        now
+    }
+
+    #[inline(always)]
+    fn run<T>(
+        &self,
+        limit: Duration,
+        command: impl FnOnce(&Table<Arrays<Journal>>, Time) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let state = self.lock(limit)?;
+        let reply = command(&state.table, self.now(&state));
+        self.unlock(state);
+        reply
+    }
+
+    /// Releases the locks after a command, and wakes what the command resolved.
+    #[inline(always)]
+    fn unlock(&self, state: Guard<'_>) {
+        if self.host.is_listened_to()
+            || state.table.any_decided()
+            || state.table.waiting() != 0
+            || state.waiters.has_subscribers()
+        {
+            self.unlock_and_wake(state);
+        }
+    }
+
+    #[cold]
+    fn unlock_and_wake(&self, mut state: Guard<'_>) {
+        let host = &self.host;
+        let awaited = state.table.waiting() != 0 || state.waiters.has_subscribers();
+        if awaited && !self.steps.is_closed() {
+            let now = self.now(&state);
+            if now >= state.table.next_due() {
+                // Fails only for a time beyond all times, which the next command reports.
+                let _ = state.table.advance(now);
+            }
+        }
+        let mut wake = WakeList::default();
+        let mut resolved = Vec::new();
+        let State { table, waiters, .. } = &mut *state;
+        table.take_decided(|place| {
+            waiters.take(place, &mut wake);
+            resolved.push((place, table.owner_of_place(place)));
+        });
+        waiters.take_subscribers(table.last_event(), &mut wake);
+        let (next_due, last_event) = (table.next_due(), table.last_event());
+        let has_events = std::mem::replace(&mut state.last_event, last_event) != last_event;
+        drop(state);
+        for (place, owner) in resolved {
+            host.wake_ticket(place);
+            if owner != host.owner() {
+                host.tell_owner(owner);
+            }
+        }
+        host.tell_others(has_events, next_due);
+        wake.wake();
+    }
+}
+
+/// Dead processes.
+impl HostHome {
+    /// Ends what dead processes had; were there any?
+    fn reap(&self) -> bool {
+        let host = &self.host;
+        // Without the lock: this reads words of memory, unless a process may be dead.
+        if host.is_forked() || host.is_detached() || !host.anybody_suspicious() {
+            return false;
+        }
+        let Ok(state) = self.lock(LOCK_TIMEOUT) else { return false };
+        let now = self.now(&state);
+        let dead = host.find_dead();
+        dead.iter().for_each(|&slot| self.reap_slot(&state, slot, now));
+        self.unlock_and_wake(state);
+        !dead.is_empty()
+    }
+
+    /// Ends what the process had that was in this slot.
+    fn reap_slot(&self, state: &State, slot: usize, now: Time) {
+        let (table, host) = (&state.table, &self.host);
+        let Ok(reaped) = table.reap(now, owner_of(slot), Reason::HolderDied) else { return };
+        // A tree that had nothing left has ended as it should.
+        let died = !host.is_tree(slot) || reaped.leases != 0;
+        if died {
+            table.record_death(now, host.process_in(slot), reaped);
+        }
+        host.journal().commit();
+        if died {
+            host.count_death();
+        }
+        host.free_slot(slot);
+        // It may have died between the commit of a command and the wake-ups that follow it.
+        table.each_untold(|place| {
+            host.wake_ticket(place);
+            host.tell_owner(table.owner_of_place(place));
+        });
+    }
+}
+
+/// Waiting.
+impl HostHome {
+    /// Wakes all that wait in this process: what they wait for will not happen.
+    fn raise_alarm(&self, waiters: &mut Waiters, wake: &mut WakeList) {
+        waiters.take_all(wake);
+        self.alarm.fetch_add(1, Ordering::Release);
+        self.host.wake_private(&self.alarm);
+    }
+
+    /// The state of a ticket, which in a lost table is refused.
+    fn unless_lost(&self, state: Option<TicketState>) -> Option<TicketState> {
+        let lost = match state {
+            Some(TicketState::Waiting) => self.host.is_lost(),
+            None => self.host.has_forgotten(),
+            _ => false,
+        };
+        if lost { Some(TicketState::Refused(Reason::EngineLost)) } else { state }
+    }
+
+    /// After a change of the waiters or subscribers: the ticker must know for what to wake.
+    fn note_waiters(&self, state: &State) {
+        self.host.listen(state.waiters.has_subscribers(), state.waiters.has_waiters());
+        self.host.ring_own();
+    }
+
+    /// An error if a ticket will never be resolved.
+    fn check_open(&self) -> Result<(), Error> {
+        match self.lifecycle() {
+            Lifecycle::Forked => Err(Error::Forked),
+            Lifecycle::Poisoned => Err(Error::Corrupt),
+            Lifecycle::Closed => Err(Error::Closed),
+            _ if self.host.is_corrupt() => Err(Error::Corrupt),
+            _ => Ok(()),
+        }
+    }
+
+    fn place_of(&self, ticket: TicketId) -> usize {
+        (ticket.0 & self.memory.index_mask()) as usize
+    }
+}
+
+impl Ticked for HostHome {
+    fn run_due(&self) -> bool {
+        let host = &self.host;
+        let bell = host.bell();
+        self.reap();
+        let mut wake = WakeList::default();
+        let mut due = table::FOREVER;
+        match self.lock(LOCK_TIMEOUT) {
+            Ok(mut state) => {
+                // Fails only for a time beyond all times, which the next command reports.
+                let _ = state.table.advance(self.now(&state));
+                // Commands of other processes have resolved these, and had events.
+                let State { table, waiters, .. } = &mut *state;
+                waiters.take_if(|place| table.is_decided(place), &mut wake);
+                waiters.take_subscribers(table.last_event(), &mut wake);
+                host.listen(waiters.has_subscribers(), waiters.has_waiters());
+                due = table.next_due();
+                self.unlock_and_wake(state);
+            }
+            Err(HomeError::Forked) => return false,
+            Err(_) => {}
+        }
+        let mut state = self.state.lock();
+        if self.steps.is_closed() {
+            return false;
+        }
+        let unusable = state.table.is_corrupt() || host.is_corrupt() || host.is_lost();
+        let State { waiters, alarmed, .. } = &mut *state;
+        if unusable && !std::mem::replace(alarmed, true) {
+            self.raise_alarm(waiters, &mut wake);
+        }
+        let awaited = waiters.has_subscribers() || waiters.has_waiters() || host.has_sleepers();
+        drop(state);
+        wake.wake();
+        let mut sleep = if awaited { CHECK_INTERVAL } else { IDLE };
+        if awaited {
+            let left = match due.saturating_sub(Clock::Real.now()) {
+                0 => DUE,
+                left => Duration::from_micros(left),
+            };
+            sleep = sleep.min(left);
+            sleep = if host.has_trees() { sleep.min(TREES) } else { sleep };
+        }
+        let wake_at = Instant::now() + sleep;
+        loop {
+            let left = wake_at.saturating_duration_since(Instant::now());
+            host.sleep(bell, due, awaited, left.min(CHECK_INTERVAL));
+            // A check of the file alone does not need the lock.
+            let idle = !awaited && host.bell() == bell && !host.is_lost();
+            if !idle || Instant::now() >= wake_at {
+                return true;
+            }
+        }
+    }
+}
+
+impl Home for HostHome {
+    fn clock(&self) -> &Clock {
+        &Clock::Real
+    }
+
+    #[inline(always)]
+    fn owner(&self) -> u16 {
+        self.host.owner()
+    }
+
+    fn lifecycle(&self) -> Lifecycle {
+        if self.host.is_forked() { Lifecycle::Forked } else { self.steps.get() }
+    }
+
+    #[inline(always)]
+    fn execute<C: Command>(&self, command: &C) -> Result<C::Reply, Error> {
+        self.run(LOCK_TIMEOUT, |table, now| table.apply(command, now))
+    }
+
+    fn query<Q: Query>(&self, query: &Q) -> Q::Answer {
+        self.reap();
+        match self.lock(LOCK_TIMEOUT) {
+            Ok(state) => {
+                // Fails only for a time beyond all times, and then the answer is still right.
+                let _ = state.table.advance(self.now(&state));
+                let answer = query.answer(&state.table);
+                self.unlock(state);
+                answer
+            }
+            Err(_) => self.read_unlocked(|table| query.answer(table)),
+        }
+    }
+
+    fn query_known<Q: Query>(&self, query: &Q) -> Q::Answer {
+        match self.lock(LOCK_TIMEOUT) {
+            Ok(state) => query.answer(&state.table),
+            Err(_) => self.read_unlocked(|table| query.answer(table)),
+        }
+    }
+
+    /// Claims once more if the claim was not granted and processes were dead that had not been reaped.
+    fn claim<D: GrantDetail>(&self, claim: &Claim<'_>) -> Result<Placed<D>, Error> {
+        let host = &self.host;
+        let claim = Claim { owner: host.owner(), ..*claim };
+        let limit = match claim.wait {
+            0 => LOCK_TIMEOUT,
+            wait => Duration::from_micros(wait).min(LOCK_TIMEOUT),
+        };
+        let place = || {
+            self.run(limit, |table, now| match host.is_lost() {
+                true => Err(HomeError::EngineLost.into()),
+                false => table.apply(&PlaceClaim::new(&claim), now),
+            })
+        };
+        match place() {
+            Err(Error::Busy) if self.reap() => place(),
+            Ok(Placed { outcome: Outcome::Waiting(id), detail }) if self.reap() => {
+                if let Some(TicketState::Granted(lease)) = self.ticket(id)
+                    && let Collected { withdrawn: false, detail } = self.collect(id)
+                {
+                    return Ok(Placed { outcome: Outcome::Granted(lease), detail });
+                }
+                Ok(Placed { outcome: Outcome::Waiting(id), detail })
+            }
+            // The memory may have been replaced in the middle of the command.
+            Ok(Placed { outcome: Outcome::Granted(_), .. }) if host.is_lost() => {
+                Err(HomeError::EngineLost.into())
+            }
+            placed => placed,
+        }
+    }
+
+    fn collect<D: GrantDetail>(&self, ticket: TicketId) -> Collected<D> {
+        match self.lock(LOCK_TIMEOUT) {
+            Ok(state) => Collected::of(&state.table, ticket),
+            Err(_) => self.read_unlocked(|table| Collected::of(table, ticket)),
+        }
+    }
+
+    #[inline(always)]
+    fn state(&self, lease: LeaseId) -> Option<LeaseState> {
+        self.state_by(lease, || Clock::Real.now())
+    }
+
+    #[inline(always)]
+    fn state_at(&self, lease: LeaseId, now: Time) -> Option<LeaseState> {
+        self.state_by(lease, || now)
+    }
+
+    fn renew_at(&self, lease: LeaseId, now: Time) -> Result<Time, Error> {
+        let host = &self.host;
+        if !host.is_forked() && !host.is_detached() && host.is_sound() {
+            match host.settled(|| table::renew_quickly(&self.memory, lease, now)) {
+                Ok(Some(end)) => return Ok(end),
+                // The renewal stands: a roll-back leaves a word alone that was renewed since.
+                Err(unsettled) if !unsettled.undone && unsettled.found.is_some() => {
+                    return unsettled.found.ok_or(Error::Corrupt);
+                }
+                _ => {}
+            }
+        }
+        self.execute(&Renew { lease, ttl: None })
+    }
+
+    fn held(&self) -> u32 {
+        self.query(&HeldCount {})
+    }
+
+    fn tick(&self) {
+        if Clock::Real.now() >= table::held_and_due(&self.memory).1 {
+            self.query(&HeldCount {});
+        }
+    }
+
+    fn lease(&self, lease: LeaseId) -> Option<LeaseInfo> {
+        let found = self.query(&LeaseById { lease });
+        if !self.host.is_lost() {
+            return found;
+        }
+        found.map(|info| match info.state {
+            LeaseState::Held => info.with_engine_lost(Clock::Real.now()),
+            _ => info,
+        })
+    }
+
+    fn ticket(&self, ticket: TicketId) -> Option<TicketState> {
+        let read = || table::ticket_state(&self.memory, ticket);
+        let found = self.host.settled(read).unwrap_or_else(|_| match self.lock(LOCK_TIMEOUT) {
+            Ok(state) => state.table.ticket(ticket),
+            Err(_) => self.read_unlocked(|table| table.ticket(ticket)),
+        });
+        self.unless_lost(found)
+    }
+
+    /// Sleeps on the ticket in the file, which any process wakes that resolves it, and on the alarm of
+    /// this process.
+    fn wait_ticket(
+        &self,
+        ticket: TicketId,
+        _: Role,
+        until: Option<Instant>,
+    ) -> Result<Option<TicketState>, Error> {
+        let host = &self.host;
+        let mut sleeper = None;
+        loop {
+            let alarm = self.alarm.load(Ordering::Acquire);
+            let found = self.ticket(ticket);
+            let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+            if found != Some(TicketState::Waiting) || left.is_some_and(|left| left.is_zero()) {
+                return Ok(found);
+            }
+            self.check_open()?;
+            sleeper.get_or_insert_with(|| host.sleeper());
+            let mut sleep = left.unwrap_or(Duration::MAX);
+            if let Some(end) = table::wait_end(&self.memory, ticket) {
+                let overdue_at = end.saturating_add(OVERDUE);
+                match overdue_at.saturating_sub(Clock::Real.now()) {
+                    // A process may keep the lock from all that would refuse the ticket.
+                    0 => {
+                        self.run(OVERDUE_LOCK_TIMEOUT, |table, now| table.apply(&Advance, now))?;
+                        sleep = sleep.min(CHECK_INTERVAL);
+                    }
+                    left => sleep = sleep.min(Duration::from_micros(left)),
+                }
+            }
+            host.sleep_on_ticket(self.place_of(ticket), (&self.alarm, alarm), sleep);
+            host.check_file();
+        }
+    }
+
+    fn watch(&self, ticket: TicketId, role: Role, waker: &Waker) -> Option<TicketState> {
+        if self.host.is_forked() {
+            return None;
+        }
+        let waker = waker.clone();
+        let place = self.place_of(ticket);
+        let Ok(mut state) = self.lock(LOCK_TIMEOUT) else {
+            let found = self.unless_lost(self.read_unlocked(|table| table.ticket(ticket)));
+            let mut state = self.state.lock();
+            let unused = match found {
+                Some(TicketState::Waiting) => state.waiters.add(place, role, waker),
+                _ => Some(waker),
+            };
+            drop(state);
+            drop(unused);
+            return found;
+        };
+        let found = self.unless_lost(state.table.ticket(ticket));
+        let unused = match found {
+            Some(TicketState::Waiting) => state.waiters.add(place, role, waker),
+            _ => Some(waker),
+        };
+        self.note_waiters(&state);
+        drop(state);
+        drop(unused);
+        found
+    }
+
+    fn ticket_fd(&self, ticket: TicketId) -> Result<std::os::fd::OwnedFd, Error> {
+        if self.host.is_forked() {
+            return Err(Error::Forked);
+        }
+        let mut fd = SignalFd::new()?;
+        let mut state = self.lock(LOCK_TIMEOUT)?;
+        match self.unless_lost(state.table.ticket(ticket)) {
+            None => return Err(Error::UnknownTicket),
+            Some(TicketState::Waiting) => {
+                fd = state.waiters.descriptor(self.place_of(ticket), fd);
+                self.note_waiters(&state);
+            }
+            Some(_) => fd.raise(),
+        }
+        drop(state);
+        fd.share()
+    }
+
+    fn subscribe(&self, waker: Waker) -> Subscription {
+        if self.host.is_forked() {
+            return Subscription::default();
+        }
+        match self.lock(LOCK_TIMEOUT) {
+            Ok(mut state) => {
+                let last = state.table.last_event();
+                let subscription = state.waiters.subscribe(last, waker);
+                self.note_waiters(&state);
+                self.unlock_and_wake(state);
+                subscription
+            }
+            Err(_) => {
+                let mut state = self.state.lock();
+                let last = state.table.last_event();
+                state.waiters.subscribe(last, waker)
+            }
+        }
+    }
+
+    fn unsubscribe(&self, subscription: Subscription) {
+        if !self.host.is_forked() {
+            let waker = self.state.lock().waiters.unsubscribe(subscription);
+            drop(waker);
+        }
+    }
+
+    fn session_turns(&self) -> u64 {
+        self.host.is_lost().into()
+    }
+
+    fn poison(&self) {
+        if self.host.is_forked() {
+            return;
+        }
+        let mut wake = WakeList::default();
+        self.steps.poison();
+        self.raise_alarm(&mut self.state.lock().waiters, &mut wake);
+        wake.wake();
+    }
+
+    fn close(&self) {
+        if self.host.is_forked() {
+            return;
+        }
+        let mut wake = WakeList::default();
+        self.steps.close();
+        self.raise_alarm(&mut self.state.lock().waiters, &mut wake);
+        wake.wake();
+        self.leave();
+    }
+
+    fn at_rest(&self, act: &mut dyn FnMut()) {
+        let _state = (!self.host.is_forked()).then(|| self.state.lock());
+        act();
+    }
+
+    fn host(&self) -> Option<&dyn HostOps> {
+        Some(self)
+    }
+}
+
+impl HostHome {
+    /// The state of a lease. A state that may be rolled back is not reported, but that a lease is held
+    /// is true until it is not.
+    #[inline(always)]
+    fn state_by(&self, lease: LeaseId, clock: impl Fn() -> Time) -> Option<LeaseState> {
+        let host = &self.host;
+        let found = match host.settled(|| table::lease_state(&self.memory, lease, &clock)) {
+            Ok(found) => found,
+            Err(unsettled) if !unsettled.undone && unsettled.found == Some(LeaseState::Held) => {
+                unsettled.found
+            }
+            Err(_) => match self.lock(LOCK_TIMEOUT) {
+                Ok(state) => {
+                    let found = state.table.state(lease, self.now(&state));
+                    self.unlock(state);
+                    found
+                }
+                Err(_) => self.read_unlocked(|table| table.state(lease, clock())),
+            },
+        };
+        match found {
+            // Over, even if no process has been able to lock the table and end it.
+            Some(LeaseState::Held) if host.is_lost() => Some(LeaseState::Expired),
+            found => found,
+        }
+    }
+}
+
+impl HostOps for HostHome {
+    fn info(&self) -> HostInfo {
+        // As it was before this took the lock itself.
+        let lock = self.host.lock_info();
+        match self.lock(LOCK_TIMEOUT) {
+            Ok(state) => self.host.info(&state.table, lock),
+            Err(_) => self.read_unlocked(|table| self.host.info(table, lock)),
+        }
+    }
+
+    fn keep_for_children(&self, lease: LeaseId) -> Result<Inherited, Error> {
+        let host = &self.host;
+        let (descriptor, slot) = host.new_tree()?;
+        let state = self.lock(LOCK_TIMEOUT)?;
+        let now = self.now(&state);
+        if host.is_haunted(slot) {
+            self.reap_slot(&state, slot, now);
+        }
+        // Before the lease is: what belongs to a slot that counts as free is never given back.
+        host.settle_tree(slot, now);
+        state.table.set_principal(owner_of(slot));
+        let given = state.table.give_to(now, lease, owner_of(slot));
+        if given.is_err() {
+            host.free_slot(slot);
+        }
+        self.unlock_and_wake(state);
+        given?;
+        Ok(Inherited::new(lease, descriptor))
+    }
+
+    fn transfer(&self, lease: LeaseId, process: u32) -> Result<(), Error> {
+        self.run(LOCK_TIMEOUT, |table, now| {
+            let owner = self.host.owner_with(process).ok_or(Error::UnknownProcess)?;
+            table.give_to(now, lease, owner)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::table::query::Verify;
+    use crate::table::{FOREVER, Limits, Settings, command};
+
+    fn open(path: &std::path::Path) -> Arc<HostHome> {
+        let limits = Limits { leases: 8, tickets: 8, resources: 8, history: 8 };
+        let place = Place { path: path.to_owned(), mode: 0o600 };
+        HostHome::open(place, Settings { limits, ..Settings::default() }).expect("it is made")
+    }
+
+    fn is_granted(claimed: Result<Placed<()>, Error>) -> bool {
+        matches!(claimed, Ok(Placed { outcome: Outcome::Granted(_), .. }))
+    }
+
+    /// What was begun is undone, the others go on, and the one that panicked is told so from then on.
+    #[test]
+    fn a_panic_in_a_command_is_one_processs_own_affair() {
+        let path = std::env::temp_dir().join(format!("tern-panic-{}", std::process::id()));
+        let (one, other) = (open(&path), open(&path));
+        let claim = Claim { ttl: FOREVER, ..Claim::one("holder", &["gpu"]) };
+        let cut_short = catch_unwind(AssertUnwindSafe(|| {
+            one.run::<()>(LOCK_TIMEOUT, |table, now| {
+                table.claim(now, &claim).expect("it is free");
+                panic!("on purpose, for a test")
+            })
+        }));
+        assert!(cut_short.is_err());
+        assert_eq!(one.claim::<()>(&claim), Err(Error::Corrupt));
+        assert_eq!(one.claim::<()>(&claim), Err(Error::Corrupt));
+        assert_eq!((other.held(), other.query(&Verify {})), (0, Ok(())));
+        assert!(is_granted(other.claim(&claim)));
+        one.close();
+        assert!(open(&path).query(&Verify {}).is_ok());
+        other.close();
+        std::fs::remove_file(path).expect("it is there");
+    }
+
+    /// An owner that has only had the lock for a while is waited for, also if nobody has noted any time yet.
+    #[test]
+    fn who_takes_its_time_is_not_stuck() {
+        let path = std::env::temp_dir().join(format!("tern-slow-{}", std::process::id()));
+        let (one, other) = (open(&path), open(&path));
+        let claim = Claim { ttl: FOREVER, ..Claim::one("holder", &["gpu"]) };
+        let guard = one.lock(LOCK_TIMEOUT).expect("it has the lock");
+        one.host.note_time(0);
+        let waits = std::thread::spawn(move || {
+            let claimed = other.claim::<()>(&claim);
+            other.close();
+            claimed
+        });
+        // Longer than those who wait sleep before they look.
+        std::thread::sleep(Duration::from_millis(100));
+        drop(guard);
+        assert!(is_granted(waits.join().expect("the claim does not panic")));
+        one.close();
+        std::fs::remove_file(path).expect("it is there");
+    }
+
+    /// Somebody drops a lease while a panic of its own unwinds: that is a command like any other.
+    #[test]
+    fn what_is_done_while_unwinding_counts() {
+        struct Release<'a>(&'a HostHome, LeaseId);
+        impl Drop for Release<'_> {
+            fn drop(&mut self) {
+                let release = command::Release { lease: self.1 };
+                self.0.execute(&release).expect("it is held");
+            }
+        }
+        let path = std::env::temp_dir().join(format!("tern-unwind-{}", std::process::id()));
+        let home = open(&path);
+        let claim = Claim { ttl: FOREVER, ..Claim::one("holder", &["gpu"]) };
+        let unwound = catch_unwind(AssertUnwindSafe(|| {
+            let Ok(Placed { outcome: Outcome::Granted(lease), .. }) = home.claim::<()>(&claim)
+            else {
+                panic!("it is free")
+            };
+            let _release = Release(&home, lease);
+            panic!("on purpose, for a test")
+        }));
+        assert!(unwound.is_err());
+        assert!(is_granted(home.claim(&claim)));
+        home.close();
+        std::fs::remove_file(path).expect("it is there");
+    }
+}
