@@ -116,6 +116,7 @@ pub mod pool;
 #[allow(unsafe_code, dead_code)]
 #[path = "ffi/ring.rs"]
 mod ring;
+mod rt;
 #[forbid(unsafe_code)]
 pub mod table;
 // Zeroed memory needs the allocator's promise, which only unsafe code can take up.

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::world;
+use crate::rt;
 use crate::table::{Error, FOREVER, Time};
 
 /// A length of time as people give it: a number of ticks for a manager that counts ticks, a duration for any other.
@@ -65,10 +65,10 @@ impl Clock {
     pub fn now(&self) -> Time {
         match self {
             Clock::Ticks(count) => count.load(Ordering::Acquire),
-            Clock::Real => world::since_boot(),
+            Clock::Real => rt::since_boot(),
             #[cfg(feature = "cluster")]
             Clock::Shared(ahead) => {
-                world::since_boot().saturating_add_signed(ahead.load(Ordering::Acquire))
+                rt::since_boot().saturating_add_signed(ahead.load(Ordering::Acquire))
             }
         }
     }
@@ -77,7 +77,7 @@ impl Clock {
     #[cfg(feature = "cluster")]
     pub fn shared(now: impl Fn() -> Time) -> Clock {
         // Whoever is interrupted between two clocks would stay behind all others: hardly ever twice.
-        let ahead = (0..3).map(|_| now() as i64 - world::since_boot() as i64);
+        let ahead = (0..3).map(|_| now() as i64 - rt::since_boot() as i64);
         Clock::Shared(ahead.max().unwrap_or(0).into())
     }
 
@@ -86,7 +86,7 @@ impl Clock {
     #[cfg(feature = "cluster")]
     pub fn at_least(&self, time: Time) -> Time {
         let Clock::Shared(ahead) = self else { return 0 };
-        let needed = time as i64 - world::since_boot() as i64;
+        let needed = time as i64 - rt::since_boot() as i64;
         let before = ahead.fetch_max(needed, Ordering::AcqRel);
         Time::try_from(needed - before).unwrap_or(0)
     }
@@ -111,26 +111,6 @@ impl Clock {
             _ => Err(Error::WrongClock),
         }
     }
-}
-
-/// `CLOCK_BOOTTIME`: unlike `Instant` it counts the time that the machine sleeps, so that a holder that slept wakes up expired.
-#[cfg(any(target_os = "linux", target_os = "android"))]
-#[inline(always)]
-#[allow(unsafe_code)]
-pub(super) fn microseconds_since_boot() -> Time {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a valid place for the answer. The call cannot fail for this clock, and would leave zeros.
-    unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut time) };
-    time.tv_sec as Time * 1_000_000 + time.tv_nsec as Time / 1_000
-}
-
-/// Elsewhere: the monotonic clock, from its first use in this process.
-#[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub(super) fn microseconds_since_boot() -> Time {
-    use std::sync::OnceLock;
-    use std::time::Instant;
-    static START: OnceLock<Instant> = OnceLock::new();
-    START.get_or_init(Instant::now).elapsed().as_micros() as Time
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 
 mod actor;
 mod arrays;
-pub(crate) mod atomic;
 pub(crate) mod clock;
 // Without its engine for the fuzzer, which is built faster then.
 #[cfg(any(feature = "cluster", fuzzing))]
@@ -21,10 +20,8 @@ pub(crate) mod settled;
 pub(crate) mod signal_fd;
 #[cfg(all(test, feature = "cluster", unix))]
 pub(crate) mod simulation;
-pub(crate) mod thread;
 mod ticker;
 pub(crate) mod waiters;
-pub(crate) mod world;
 
 use std::collections::VecDeque;
 use std::fmt::Debug;
@@ -35,8 +32,8 @@ use std::time::Instant;
 use crate::table::command::{Collected, GrantDetail, Release, Renew, Withdraw};
 use crate::table::query::{EventsSince, LastEvent, LeaseById};
 use crate::table::{
-    Cancelled, Claim, Command, Error, Event, LeaseId, LeaseInfo, LeaseState, Memory, Placed, Query,
-    Reason, Settings, Table, TicketId, TicketState, Time,
+    Cancelled, Claim, Command, Error, Event, LeaseId, LeaseInfo, LeaseState, Placed, Query, Reason,
+    Settings, TicketId, TicketState, Time,
 };
 use clock::Clock;
 #[cfg(feature = "cluster")]
@@ -54,16 +51,6 @@ use waiters::{Role, Subscription};
 pub(crate) enum Dropped {
     Lease(LeaseId),
     Ticket(TicketId),
-}
-
-impl Dropped {
-    #[inline(always)]
-    fn give_back<M: Memory>(self, table: &Table<M>, now: Time) -> Result<(), Error> {
-        match self {
-            Dropped::Lease(id) => table.release(now, id),
-            Dropped::Ticket(id) => table.withdraw(now, id).map(drop),
-        }
-    }
 }
 
 /// How far a reader of events has come.
@@ -121,7 +108,6 @@ pub(crate) trait HostOps {
 }
 
 /// What only the home of a table in etcd can do.
-#[cfg(feature = "cluster")]
 pub(crate) trait ClusterOps {
     /// For how long etcd has not answered; `None` if it answers.
     fn unreachable_for(&self) -> Option<std::time::Duration>;
@@ -297,7 +283,6 @@ pub(crate) trait Home: Debug + Send + Sync + 'static {
         None
     }
 
-    #[cfg(feature = "cluster")]
     fn cluster(&self) -> Option<&dyn ClusterOps> {
         None
     }
@@ -384,7 +369,6 @@ impl Home for AnyHome {
         fn at_rest(&self, act: &mut dyn FnMut());
         #[cfg(target_os = "linux")]
         fn host(&self) -> Option<&dyn HostOps>;
-        #[cfg(feature = "cluster")]
         fn cluster(&self) -> Option<&dyn ClusterOps>;
     }
 }

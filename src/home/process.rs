@@ -24,8 +24,8 @@ use super::lifecycle::{Lifecycle, Steps};
 use super::signal_fd::SignalFd;
 use super::ticker::{Ticked, Ticker};
 use super::waiters::{self, Role, Subscription, Waiters, WakeList};
-use super::world::{self, Mutex, MutexGuard};
 use super::{Home, actor};
+use crate::rt::{self, Mutex, MutexGuard};
 use crate::table::command::{Collected, GrantDetail, Place, Renew};
 use crate::table::query::HeldCount;
 use crate::table::{
@@ -92,7 +92,7 @@ impl ProcessHome {
         settings.numbers = Some(numbers);
         if real_clock {
             let bits = settings.limits.sizes().id_bits();
-            let first = first_sequence(settings.limits, world::since_1970()) << bits;
+            let first = first_sequence(settings.limits, rt::since_1970()) << bits;
             LAST_ID.fetch_max(first, Ordering::AcqRel);
         }
         let table = try_new_table(settings)?;
@@ -197,13 +197,13 @@ impl Ticked for ProcessHome {
         state.ticker_until = Some(due);
         drop(state);
         if due == FOREVER {
-            world::park();
+            rt::park();
         } else {
             let sleep = match due.saturating_sub(self.clock.now()) {
                 0 => SHORTEST_SLEEP,
                 left => Duration::from_micros(left).min(LONGEST_SLEEP),
             };
-            world::park_timeout(sleep);
+            rt::park_timeout(sleep);
         }
         true
     }
@@ -303,7 +303,7 @@ impl Home for ProcessHome {
         role: Role,
         until: Option<Instant>,
     ) -> Result<Option<TicketState>, Error> {
-        let is_over = || until.is_some_and(|until| world::instant() >= until);
+        let is_over = || until.is_some_and(|until| rt::instant() >= until);
         let mut found = self.ticket(ticket);
         if found != Some(TicketState::Waiting) || is_over() {
             return Ok(found);
@@ -317,10 +317,10 @@ impl Home for ProcessHome {
             }
             match self.look_by(until) {
                 Some(look) => {
-                    world::park_timeout(look.saturating_duration_since(world::instant()));
+                    rt::park_timeout(look.saturating_duration_since(rt::instant()));
                     self.advance();
                 }
-                None => world::park(),
+                None => rt::park(),
             }
             found = self.ticket(ticket);
         }
@@ -383,7 +383,7 @@ impl Home for ProcessHome {
         if !self.ticker_refused.load(Ordering::Acquire) {
             return until;
         }
-        let soon = world::instant() + WITHOUT_TICKER;
+        let soon = rt::instant() + WITHOUT_TICKER;
         Some(until.map_or(soon, |until| until.min(soon)))
     }
 

@@ -8,7 +8,7 @@
 //! order: whether anything is under way, then the count. The other way round everything could be undone between the two looks.
 
 #[cfg(any(feature = "cluster", loom))]
-use super::atomic::{AtomicBool, AtomicU64, Ordering};
+use crate::rt::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// What may be undone.
 pub(crate) trait Undoable {

@@ -7,7 +7,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::Home;
-use super::world::{self, JoinHandle, Mutex, Thread};
+#[cfg(feature = "cluster")]
+use crate::rt::Thread;
+use crate::rt::{self, JoinHandle, Mutex};
 
 /// A home with a ticker.
 pub(crate) trait Ticked: Home {
@@ -35,13 +37,14 @@ impl Ticker {
         name: &'static str,
         work: impl FnOnce() + Send + 'static,
     ) -> std::io::Result<()> {
-        let handle = world::spawn(name, work)?;
+        let handle = rt::spawn(name, work)?;
         *self.0.lock() = Some(handle);
         // In place of calls that came before the handle was known.
         self.wake();
         Ok(())
     }
 
+    #[cfg(feature = "cluster")]
     pub fn thread(&self) -> Option<Thread> {
         self.0.lock().as_ref().map(|handle| handle.thread().clone())
     }
@@ -57,7 +60,7 @@ impl Ticker {
     pub fn join(&self) {
         let handle = self.0.lock().take();
         if let Some(handle) = handle
-            && handle.thread().id() != world::current().id()
+            && handle.thread().id() != rt::current().id()
         {
             // A panic of the ticker was reported by `poison`.
             let _ = handle.join();

@@ -14,7 +14,7 @@ use std::task::{Wake, Waker};
 
 #[cfg(target_os = "linux")]
 use super::signal_fd::SignalFd;
-use super::world::{self, Thread};
+use crate::rt::{self, Thread};
 
 /// Unparks the thread that made it.
 struct Unpark(Thread);
@@ -32,13 +32,13 @@ impl Wake for Unpark {
 /// A waker for the current thread, made once per thread.
 pub(crate) fn this_thread() -> Waker {
     fn new() -> Waker {
-        Waker::from(Arc::new(Unpark(world::current())))
+        Waker::from(Arc::new(Unpark(rt::current())))
     }
     thread_local! {
         static OWN: Waker = new();
     }
     #[cfg(all(test, feature = "cluster", unix))]
-    if world::is_simulated() {
+    if rt::is_simulated() {
         return new();
     }
     // A thread that is ending may have lost it already.

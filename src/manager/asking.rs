@@ -6,7 +6,8 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use super::{ClaimBuilder, LeaseManager, Ticket};
-use crate::home::{Home, world};
+use crate::home::Home;
+use crate::rt;
 use crate::table::{Claim, Error, FOREVER, LeaseId, Outcome, Time};
 
 impl LeaseManager {
@@ -28,7 +29,7 @@ impl LeaseManager {
     fn latest(&self, wait: Time) -> Option<Instant> {
         let late = Duration::from_micros(wait).saturating_add(Duration::from_secs(1));
         let limited = self.home().is_shared() && wait != FOREVER;
-        if limited { world::instant().checked_add(late) } else { None }
+        if limited { rt::instant().checked_add(late) } else { None }
     }
 
     /// Asks as a claim of the C boundary does, and blocks the thread as long as it says.

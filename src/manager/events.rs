@@ -11,8 +11,8 @@ use crate::home::lifecycle::Lifecycle;
 #[cfg(target_os = "linux")]
 use crate::home::signal_fd::SignalFd;
 use crate::home::waiters::Subscription;
-use crate::home::world;
 use crate::home::{AnyHome, EventPosition, Home};
+use crate::rt;
 use crate::table::query::EventsSince;
 use crate::table::{Error, Event};
 
@@ -147,7 +147,7 @@ impl EventReader {
     /// ```
     pub fn wait(&mut self, timeout: Option<Duration>) -> Result<bool, Error> {
         // A time beyond all times is no limit.
-        let until = timeout.and_then(|timeout| world::instant().checked_add(timeout));
+        let until = timeout.and_then(|timeout| rt::instant().checked_add(timeout));
         loop {
             if self.fetch() {
                 return Ok(true);
@@ -158,7 +158,7 @@ impl EventReader {
                 _ => {}
             }
             if !self.signal.wait(self.home.look_by(until))
-                && until.is_some_and(|until| world::instant() >= until)
+                && until.is_some_and(|until| rt::instant() >= until)
             {
                 return Ok(self.fetch());
             }

@@ -9,7 +9,6 @@ mod events;
 #[cfg(target_os = "linux")]
 mod host;
 mod inspect;
-#[cfg(feature = "cluster")]
 mod jeopardy;
 mod metrics;
 mod nodes;

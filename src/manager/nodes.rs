@@ -7,10 +7,7 @@ use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, ResourceId, Take}
 impl LeaseManager {
     /// Do many machines share the table?
     pub(crate) fn is_clustered(&self) -> bool {
-        #[cfg(feature = "cluster")]
-        return self.home().cluster().is_some();
-        #[cfg(not(feature = "cluster"))]
-        false
+        self.home().cluster().is_some()
     }
 
     /// Replaces what a machine has published by what `renew` makes of it.
@@ -19,21 +16,12 @@ impl LeaseManager {
         node: &str,
         renew: &dyn Fn(Option<&str>) -> String,
     ) -> Result<(), Error> {
-        #[cfg(feature = "cluster")]
-        return self.home().cluster().ok_or(Error::NotShared)?.publish(node, renew);
-        #[cfg(not(feature = "cluster"))]
-        {
-            let _ = (node, renew);
-            Err(Error::NotShared)
-        }
+        self.home().cluster().ok_or(Error::NotShared)?.publish(node, renew)
     }
 
     /// What all machines have published, each with its name.
     pub(crate) fn published(&self) -> Result<Vec<(String, String)>, Error> {
-        #[cfg(feature = "cluster")]
-        return self.home().cluster().map_or(Ok(Vec::new()), |cluster| cluster.published());
-        #[cfg(not(feature = "cluster"))]
-        Ok(Vec::new())
+        self.home().cluster().map_or(Ok(Vec::new()), |cluster| cluster.published())
     }
 
     /// A lease that says that this process is on a machine, for as long as it lives.

@@ -5,10 +5,10 @@ use std::task::Wake;
 use std::time::{Duration, Instant};
 
 #[cfg(loom)]
-use crate::home::atomic::world::{self, Mutex, Thread};
-use crate::home::atomic::{AtomicBool, Ordering};
+use crate::rt::atomic::loom_threads::{self as rt, Mutex, Thread};
+use crate::rt::atomic::{AtomicBool, Ordering};
 #[cfg(not(loom))]
-use crate::home::world::{self, Thread};
+use crate::rt::{self, Thread};
 #[cfg(not(loom))]
 use parking_lot::Mutex;
 
@@ -26,15 +26,15 @@ impl Signal {
     /// Lowers the signal once it is raised; false if the time came first.
     pub fn wait(&self, until: Option<Instant>) -> bool {
         // Whoever raises the signal after this sees who waits; what was raised before is seen below.
-        *self.waits.lock() = Some(world::current());
+        *self.waits.lock() = Some(rt::current());
         loop {
             if self.lower() {
                 return true;
             }
-            match until.map(|until| until.saturating_duration_since(world::instant())) {
+            match until.map(|until| until.saturating_duration_since(rt::instant())) {
                 Some(Duration::ZERO) => return false,
-                Some(left) => world::park_timeout(left),
-                None => world::park(),
+                Some(left) => rt::park_timeout(left),
+                None => rt::park(),
             }
         }
     }

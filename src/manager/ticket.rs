@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 
 use super::{LeaseManager, Shared};
 use crate::home::waiters::Role;
-use crate::home::{AnyHome, Dropped, Home, world};
+use crate::home::{AnyHome, Dropped, Home};
+use crate::rt;
 use crate::table::command::GrantDetail;
 use crate::table::query::PlaceInQueue;
 use crate::table::{Cancelled, Error, LeaseId, Picks, Reason, TicketId, TicketState};
@@ -279,7 +280,7 @@ impl LeaseManager {
         timeout: Option<Duration>,
     ) -> Result<TicketState, Error> {
         // A time beyond all times is no limit.
-        let until = timeout.and_then(|timeout| world::instant().checked_add(timeout));
+        let until = timeout.and_then(|timeout| rt::instant().checked_add(timeout));
         let state = self.home().wait_ticket(id, Role::Watcher, until)?;
         // Somebody may have withdrawn it at this moment: then the lease is nobody's.
         let decided = state.is_some_and(|state| state != TicketState::Waiting);

@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 
 use super::signal::Signal;
 use super::{EventReader, LeaseManager};
-use crate::home::world::{self, JoinHandle};
 use crate::home::{AnyHome, Home};
+use crate::rt::{self, JoinHandle};
 use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Reason, Time, What};
 
 /// What happened to a lease that is watched, as [`LeaseManager::watch`] tells it.
@@ -168,7 +168,7 @@ impl LeaseManager {
                 home.poison();
             }
         };
-        let thread = world::spawn("ternlease-watch", watch)
+        let thread = rt::spawn("ternlease-watch", watch)
             .map_err(|error| Error::System(error.raw_os_error().unwrap_or(0)))?;
         Ok(Running { inbox, thread })
     }
@@ -180,7 +180,7 @@ impl Watches {
         // Not with the lock: a callback may just be asking for it.
         let running = self.inner.lock().take();
         if let Some(running) = running
-            && running.thread.thread().id() != world::current().id()
+            && running.thread.thread().id() != rt::current().id()
         {
             // It catches the panics of callbacks; one of its own is not the closer's.
             let _ = running.thread.join();
@@ -192,7 +192,7 @@ impl Watches {
     pub fn await_callback(&self) {
         // Not with the lock: a callback may just be asking for it.
         let running = match &*self.inner.lock() {
-            Some(running) if running.thread.thread().id() != world::current().id() => {
+            Some(running) if running.thread.thread().id() != rt::current().id() => {
                 running.inbox.clone()
             }
             _ => return,

@@ -9,10 +9,10 @@ use parking_lot::Mutex;
 use super::keeper::Keeper;
 use super::nodes;
 use super::watcher::{self, Stop, Watched};
-use crate::home::thread;
 use crate::home::{Dropped, Home};
 use crate::inventory::GpuDevice;
 use crate::manager::LeaseManager;
+use crate::rt::thread;
 use crate::table::command::{ClearCheck, DeviceListing, ListDevices};
 use crate::table::{Error, Health, LeaseId, LeaseState, ResourceId};
 

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use crate::home::thread;
 use crate::manager::LeaseManager;
+use crate::rt::thread;
 use crate::table::{Error, FOREVER, LeaseId, Time};
 
 /// The leases of one pool that are kept alive.

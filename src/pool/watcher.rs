@@ -9,9 +9,9 @@ use parking_lot::Mutex;
 
 use super::evidence::{Judgement, Memory, Rules, tells};
 use crate::home::Home;
-use crate::home::thread;
 use crate::inventory::{GpuDevice, Inventory, Observation};
 use crate::manager::{EventReader, LeaseManager, WeakManager};
+use crate::rt::thread;
 use crate::table::command::DeviceState;
 use crate::table::query::DeviceStates;
 use crate::table::{Error, Health, Reason, What};

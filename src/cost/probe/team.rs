@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::home::thread::spawn_scoped;
+use crate::rt::thread::spawn_scoped;
 
 /// Does something on so many threads at once, of which the caller's is the first. `None` if there are not so many to be had, or if one has no answer.
 pub(super) fn each<T: Send>(

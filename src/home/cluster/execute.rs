@@ -8,7 +8,7 @@ use crate::home::cluster::{
     Conditions, Failure, Flight, Group, Made, Outcome, Part, Receipt, Store, Written,
 };
 use crate::home::waiters::WakeList;
-use crate::home::world::{self, MutexGuard};
+use crate::rt::{self, MutexGuard};
 use crate::table::command::{Collected, GrantDetail, Place};
 use crate::table::{Claim, Error, Memory, Placed, Table, TicketId, TicketState, Time};
 use std::time::Duration;
@@ -176,7 +176,7 @@ impl ClusterHome {
             if part.is_closed() || !part.is_sure() {
                 break;
             }
-            world::sleep(PAUSE);
+            rt::sleep(PAUSE);
             made = store.find_out(part.kv(), delta);
         }
         let forgotten = matches!(made, Ok(Made::Forgotten(_)));
@@ -267,7 +267,7 @@ impl ClusterHome {
             && !part.is_closed()
             && matches!(self.refresh(part), Err(Failure::Engine(_)))
         {
-            world::sleep(PAUSE);
+            rt::sleep(PAUSE);
         }
     }
 
@@ -384,7 +384,7 @@ fn step_back(times: &mut u32) {
     let [first, most] = STEP_BACK;
     *times += 1;
     if let Some(more) = times.checked_sub(PATIENT) {
-        world::sleep(half_to_whole((first * (1 << more.min(10))).min(most)));
+        rt::sleep(half_to_whole((first * (1 << more.min(10))).min(most)));
     }
 }
 

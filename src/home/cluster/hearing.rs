@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::keys::Keys;
 use super::kv::{Engine, Listener, Range, SessionNews, Trouble, Watch, WatchNews};
-use crate::home::world::Thread;
+use crate::rt::Thread;
 use crate::table::Time;
 
 /// What was heard, and not looked at yet.

@@ -18,8 +18,8 @@ use crate::home::lifecycle::{Lifecycle, Steps};
 use crate::home::signal_fd::SignalFd;
 use crate::home::ticker::Ticker;
 use crate::home::waiters::{self, Role, Subscription, Waiters, WakeList};
-use crate::home::world::{self, Mutex, MutexGuard};
 use crate::home::{ClusterOps, Dropped, EventPosition, Home};
+use crate::rt::{self, Mutex, MutexGuard};
 use crate::table::command::{Collected, GrantDetail, Withdraw};
 use crate::table::query::{HeldCount, LastEvent, LeaseById};
 use crate::table::{
@@ -164,7 +164,7 @@ impl Home for ClusterHome {
     }
 
     fn give_back(&self, dropped: Dropped) -> Result<(), Error> {
-        let run = |table: &Table<Arrays<Replica>>, now| dropped.give_back(table, now);
+        let run = |table: &Table<Arrays<Replica>>, now| super::reap::give_back(dropped, table, now);
         self.or_later(dropped, self.run_clustered(&self.part, Conditions::default, run))
     }
 
@@ -259,7 +259,7 @@ impl Home for ClusterHome {
         role: Role,
         until: Option<Instant>,
     ) -> Result<Option<TicketState>, Error> {
-        let is_over = || until.is_some_and(|until| world::instant() >= until);
+        let is_over = || until.is_some_and(|until| rt::instant() >= until);
         let mut found = self.ticket(ticket);
         if found != Some(TicketState::Waiting) || is_over() {
             return Ok(found);
@@ -271,9 +271,9 @@ impl Home for ClusterHome {
             if is_over() {
                 break;
             }
-            let left = until.map(|until| until.saturating_duration_since(world::instant()));
+            let left = until.map(|until| until.saturating_duration_since(rt::instant()));
             let sure = self.part.sure_for().max(PAUSE);
-            world::park_timeout(sure.min(left.unwrap_or(Duration::MAX)));
+            rt::park_timeout(sure.min(left.unwrap_or(Duration::MAX)));
             found = self.ticket(ticket);
         }
         Ok(found)

@@ -13,7 +13,7 @@ use crate::home::cluster::{Conditions, Failure, Group, Made, Part, Replica, Seat
 use crate::home::refused::{Cause, Refused};
 use crate::home::ticker::Ticked;
 use crate::home::waiters::WakeList;
-use crate::home::world;
+use crate::rt;
 use crate::table::{
     Error, FOREVER, Memory, Reason, Settings, Table, Time, first_sequence, sequence_at,
 };
@@ -27,7 +27,7 @@ const LATE: Duration = Duration::from_millis(500);
 impl ClusterHome {
     /// The home of the table that a URL names, which is made with these settings if there is none.
     pub fn open(config: Config, mut settings: Settings) -> Result<Arc<Self>, Refused> {
-        let since_1970 = world::since_1970();
+        let since_1970 = rt::since_1970();
         let (engine, shape) = Part::connect(&config, settings.limits)
             .map_err(|why| Refused::connect(&config.endpoints, &why))?;
         settings.limits = shape.limits;
@@ -75,7 +75,7 @@ impl ClusterHome {
 /// asked for each number.
 fn numbers_by_the_calendar(bits: u32) -> Range<u64> {
     // No clock, however wrong, leads to ids of 2^63 and above.
-    sequence_at(bits, world::since_1970()).min(1 << (62 - bits.min(31)))..0
+    sequence_at(bits, rt::since_1970()).min(1 << (62 - bits.min(31)))..0
 }
 
 fn unreadable(failure: Failure) -> Refused {
@@ -105,7 +105,7 @@ impl Ticked for ClusterHome {
                 self.poison();
             }
             self.give_up_waiting();
-            world::park_timeout(NAP);
+            rt::park_timeout(NAP);
             return true;
         }
         if !part.is_sure() {
@@ -119,7 +119,7 @@ impl Ticked for ClusterHome {
         let gone = part.hearing.take_gone();
         if !gone.is_empty() && !awaited {
             // All hear of it: those who wait for nothing do not press.
-            world::sleep(half_to_whole(LATE));
+            rt::sleep(half_to_whole(LATE));
         }
         for owner in gone.into_iter().filter(|owner| *owner != part.owner()) {
             self.give_back(part, owner);
@@ -147,15 +147,15 @@ impl Ticked for ClusterHome {
         if !self.steps.is_poisoned() && self.read(|table| table.is_corrupt()) {
             self.poison();
         }
-        let asleep = world::instant();
+        let asleep = rt::instant();
         let left = match self.due(&self.state.lock()).saturating_sub(self.clock.now()) {
             // It should have happened: the engine is away.
             0 => PAUSE,
             left => Duration::from_micros(left),
         };
         let left = left.min(NAP).min(part.sure_for().max(PAUSE));
-        world::park_timeout(left);
-        if world::instant() - asleep >= NAP {
+        rt::park_timeout(left);
+        if rt::instant() - asleep >= NAP {
             self.tell_what_has_time(part);
         }
         true

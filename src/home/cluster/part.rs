@@ -18,7 +18,7 @@ use super::store::{Delta, Store};
 use crate::home::actor::cluster_principal;
 use crate::home::clock::Clock;
 use crate::home::settled::{InTheAir, Undoable};
-use crate::home::world::{self, Condvar};
+use crate::rt::{self, Condvar};
 use crate::table::{Actor, Error, LeaseId, Limits, TicketId, Time};
 
 /// So many processes can share a table.
@@ -112,7 +112,7 @@ impl Part {
 
     pub fn new(engine: Box<dyn Engine>, config: Config, replica: Replica) -> Part {
         let user = config.login.as_ref().map(|login| login.user.as_str());
-        let principal = cluster_principal(&world::node_name(), user);
+        let principal = cluster_principal(&rt::node_name(), user);
         Part {
             engine,
             principal,
@@ -128,7 +128,7 @@ impl Part {
             turns: AtomicU64::new(0),
             refused: OnceLock::new(),
             hearing: Hearing::default(),
-            author: world::below(u64::MAX),
+            author: rt::below(u64::MAX),
             changes: AtomicU64::new(0),
             landed: Condvar::new(),
             in_the_air: InTheAir::default(),

@@ -9,7 +9,7 @@ use crate::home::Dropped;
 use crate::home::arrays::Arrays;
 use crate::home::cluster::{Conditions, Failure, Group, Part, Revision};
 use crate::home::waiters::WakeList;
-use crate::table::{Error, Memory, Reaped, Reason, Table};
+use crate::table::{Error, Memory, Reaped, Reason, Table, Time};
 
 /// So many leases and claims end together at most.
 const PORTION: usize = 1000;
@@ -159,7 +159,7 @@ impl ClusterHome {
             let still = |(it, owner): &&(Dropped, u16)| owner_of(table, *it) == *owner;
             for (it, _) in dropped.iter().filter(still) {
                 // It may be over by now.
-                let _ = it.give_back(table, now);
+                let _ = give_back(*it, table, now);
             }
             Ok(())
         });
@@ -191,6 +191,18 @@ impl ClusterHome {
             self.give_back(part, owner);
         }
         Ok(())
+    }
+}
+
+/// Ends a dropped lease or withdraws a dropped claim.
+pub(super) fn give_back<M: Memory>(
+    dropped: Dropped,
+    table: &Table<M>,
+    now: Time,
+) -> Result<(), Error> {
+    match dropped {
+        Dropped::Lease(id) => table.release(now, id),
+        Dropped::Ticket(id) => table.withdraw(now, id).map(drop),
     }
 }
 

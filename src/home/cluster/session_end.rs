@@ -14,8 +14,8 @@ use crate::home::arrays::Arrays;
 use crate::home::cluster::{Failure, Group, Part};
 use crate::home::refused::Refused;
 use crate::home::waiters::WakeList;
-use crate::home::world::{self, MutexGuard};
 use crate::home::{EventPosition, Home};
+use crate::rt::{self, MutexGuard};
 use crate::table::layout::Lease;
 use crate::table::query::LeaseById;
 use crate::table::slot::Word;
@@ -57,7 +57,7 @@ impl ClusterHome {
             return false;
         }
         if part.is_sure() {
-            world::park_timeout(part.sure_for().min(SLICE));
+            rt::park_timeout(part.sure_for().min(SLICE));
             return true;
         }
         let mut wake = WakeList::default();
@@ -72,7 +72,7 @@ impl ClusterHome {
             }
             _ => {
                 drop(state);
-                world::park_timeout(SLICE);
+                rt::park_timeout(SLICE);
             }
         }
         true

@@ -1,6 +1,6 @@
 //! What the first process says of a table, and all others keep to: how much fits into it, and when its time began.
 
-use crate::home::world;
+use crate::rt;
 use crate::table::{Limits, Time};
 
 /// Grows whenever the records of a table change their layout: processes exchange them as they are.
@@ -56,5 +56,5 @@ impl Shape {
 
 /// In microseconds, by this machine's calendar.
 fn since_1970() -> u64 {
-    world::since_1970().as_micros() as u64
+    rt::since_1970().as_micros() as u64
 }

@@ -12,8 +12,8 @@ use super::liveness::{self, Attachment, byte_of, try_lock_byte};
 use super::place::Place;
 use super::{Host, lock_word, ring};
 use crate::home::arrays::Arrays;
-use crate::home::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use crate::home::refused::Refused;
+use crate::rt::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use crate::table::{Limits, Settings, Time};
 
 impl Host {

@@ -4,7 +4,7 @@
 //! changes the bell before it looks whether the keeper sleeps. Between the two steps each makes sure that the first is seen: if the one who rings saw
 //! nobody asleep, the kernel sees the change. `interleavings.rs` tries it.
 
-use crate::home::atomic::{AtomicU32, Ordering, fence};
+use crate::rt::atomic::{AtomicU32, Ordering, fence};
 
 /// See the module's text.
 #[derive(Debug, Default)]

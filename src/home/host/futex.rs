@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::CHECK_INTERVAL;
-use crate::home::atomic::AtomicU32;
+use crate::rt::atomic::AtomicU32;
 use crate::table::cell::Cell64;
 
 /// A word, and the value with which it is worth sleeping.

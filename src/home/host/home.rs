@@ -22,15 +22,15 @@ use std::time::{Duration, Instant};
 
 use super::{CHECK_INTERVAL, Host, HostInfo, Inherited, Journal, Locked, Place, owner_of};
 use crate::home::arrays::{Arrays, Undo};
-use crate::home::atomic::{AtomicU32, Ordering};
 use crate::home::clock::Clock;
 use crate::home::lifecycle::{Lifecycle, Steps};
 use crate::home::refused::{Cause, Refused};
 use crate::home::signal_fd::SignalFd;
 use crate::home::ticker::{self, Ticked, Ticker};
 use crate::home::waiters::{Role, Subscription, Waiters, WakeList};
-use crate::home::world::{self, Mutex, MutexGuard};
 use crate::home::{Home, HomeError, HostOps, actor};
+use crate::rt::atomic::{AtomicU32, Ordering};
+use crate::rt::{self, Mutex, MutexGuard};
 use crate::table::command::{Advance, Collected, GrantDetail, Place as PlaceClaim, Renew};
 use crate::table::query::{HeldCount, LeaseById};
 use crate::table::{
@@ -127,7 +127,7 @@ impl Drop for Guard<'_> {
 impl HostHome {
     /// The home of the table in a file, which is made with these settings if there is none.
     pub fn open(place: Place, mut settings: Settings) -> Result<Arc<Self>, Refused> {
-        settings.first_sequence = first_sequence(settings.limits, world::since_1970());
+        settings.first_sequence = first_sequence(settings.limits, rt::since_1970());
         let host = Host::attach(place, settings)?;
         settings.limits = host.limits();
         let memory = host.arrays().clone();

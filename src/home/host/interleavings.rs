@@ -15,8 +15,8 @@ use super::journal::Journal;
 use super::layout::Preamble;
 use super::lock_word::{LockWord, Surroundings, Waited, is_of_generation, slot_in, word_of};
 use crate::home::arrays::Undo;
-use crate::home::atomic::{AtomicU32, Ordering};
 use crate::home::settled::Undoable;
+use crate::rt::atomic::{AtomicU32, Ordering};
 use crate::table::cell::{Cell, Cell64, Touched};
 use crate::zeroed::ZeroedArray;
 

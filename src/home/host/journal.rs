@@ -13,8 +13,8 @@ use std::ptr::NonNull;
 
 use super::layout::{Preamble, status};
 use crate::home::arrays::Undo;
-use crate::home::atomic::{AtomicU64, Ordering};
 use crate::home::settled::Undoable;
+use crate::rt::atomic::{AtomicU64, Ordering};
 use crate::table::cell::{Cell, Cell32, Cell64, Touched};
 use crate::zeroed::ZeroedArray;
 

@@ -7,7 +7,7 @@ use super::journal::{Journal, Note};
 use super::life::Life;
 use super::lock_word::LockWord;
 use crate::home::arrays::Arrays;
-use crate::home::atomic::{AtomicU32, AtomicU64};
+use crate::rt::atomic::{AtomicU32, AtomicU64};
 use crate::table::Limits;
 use crate::zeroed::{Zeroed, ZeroedArray};
 

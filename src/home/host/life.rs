@@ -8,7 +8,7 @@ use std::io;
 use std::ptr::null;
 
 use super::futex::{self, Sleep};
-use crate::home::atomic::{AtomicU32, Ordering};
+use crate::rt::atomic::{AtomicU32, Ordering};
 
 /// The word.
 #[derive(Debug, Default)]

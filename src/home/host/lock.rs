@@ -9,8 +9,8 @@ use std::time::Duration;
 use super::Host;
 use super::futex::{self, Sleep};
 use super::lock_word::{Surroundings, Waited, is_of_generation, slot_in};
-use crate::home::atomic::{AtomicU32, Ordering};
 use crate::home::clock::Clock;
+use crate::rt::atomic::{AtomicU32, Ordering};
 
 /// How often those who wait for the lock look whether its owner lives.
 const LOOK: Duration = Duration::from_millis(20);

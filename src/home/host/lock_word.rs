@@ -10,7 +10,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::home::atomic::{AtomicU32, Ordering};
+use crate::rt::atomic::{AtomicU32, Ordering};
 
 const WAITED_FOR: u32 = 1 << 31;
 const SLOT_BITS: u32 = 11;

@@ -39,9 +39,9 @@ use futex::Sleep;
 use layout::{Slot, slot_state, status};
 use liveness::Attachment;
 
-use crate::home::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use crate::home::clock::Clock;
 use crate::home::settled::{Undoable, Unsettled};
+use crate::rt::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use crate::table::{Memory, Time};
 
 /// How soon and how late a keeper looks again after a process that is dying.

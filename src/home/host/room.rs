@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 
-use crate::home::thread::without_signals;
+use crate::rt::thread::without_signals;
 
 /// An empty file is so long from now on, and has all the memory or disk that it needs for that.
 pub(super) fn reserve(file: &File, bytes: usize) -> io::Result<()> {

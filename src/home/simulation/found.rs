@@ -10,7 +10,7 @@ use super::link;
 use super::machine::{self, Sim};
 use super::server::{Faults, Server, Shared};
 use super::tests::SHARED;
-use crate::home::world;
+use crate::rt;
 use crate::table::{Error, LeaseState, Reason};
 use crate::{LeaseManager, Options};
 
@@ -81,7 +81,7 @@ fn who_missed_that_somebody_went_finds_out() {
                 let manager = open();
                 let held = || manager.leases_on("a").first().copied();
                 while held().is_none() {
-                    world::sleep(Duration::from_millis(100));
+                    rt::sleep(Duration::from_millis(100));
                 }
                 server.borrow_mut().faults = Faults { missed: 1000, ..Faults::default() };
                 sim.after(1, None, |sim| sim.kill(1));
@@ -92,7 +92,7 @@ fn who_missed_that_somebody_went_finds_out() {
             Box::new(|_, _| {
                 let manager = open();
                 manager.acquire("a", "holder", HOUR).unwrap();
-                world::sleep(HOUR);
+                rt::sleep(HOUR);
             }),
         ],
     );
@@ -108,7 +108,7 @@ fn who_never_rests_gives_back_what_the_dead_had() {
             Box::new(|sim, _| {
                 let manager = open();
                 while manager.leases_on("b").is_empty() {
-                    world::sleep(Duration::from_millis(100));
+                    rt::sleep(Duration::from_millis(100));
                 }
                 sim.after(1, None, |sim| sim.kill(1));
                 claim_for(&manager, 14);
@@ -117,7 +117,7 @@ fn who_never_rests_gives_back_what_the_dead_had() {
             Box::new(|_, _| {
                 let manager = open();
                 manager.acquire("b", "holder", HOUR).unwrap();
-                world::sleep(HOUR);
+                rt::sleep(HOUR);
             }),
         ],
     );
@@ -125,20 +125,20 @@ fn who_never_rests_gives_back_what_the_dead_had() {
 
 /// Claims what nobody else does, and releases it, with pauses in between.
 fn pause_and_claim_for(manager: &LeaseManager, seconds: u64) {
-    let until = world::instant() + Duration::from_secs(seconds);
-    while world::instant() < until {
-        let name = format!("a{}", world::below(1 << 32));
+    let until = rt::instant() + Duration::from_secs(seconds);
+    while rt::instant() < until {
+        let name = format!("a{}", rt::below(1 << 32));
         let lease = manager.acquire(&name, "holder", HOUR).unwrap();
-        world::sleep(Duration::from_micros(world::below(2000)));
+        rt::sleep(Duration::from_micros(rt::below(2000)));
         manager.release(lease).unwrap();
-        world::sleep(Duration::from_micros(world::below(2000)));
+        rt::sleep(Duration::from_micros(rt::below(2000)));
     }
 }
 
 /// Claims and releases, one after the other.
 fn claim_for(manager: &LeaseManager, seconds: u64) {
-    let until = world::instant() + Duration::from_secs(seconds);
-    while world::instant() < until {
+    let until = rt::instant() + Duration::from_secs(seconds);
+    while rt::instant() < until {
         let lease = manager.acquire("a", "holder", HOUR).unwrap();
         manager.release(lease).unwrap();
     }
@@ -154,7 +154,7 @@ fn what_others_ask_for_in_vain_harms_nobody() {
             vec![
                 Box::new(move |sim, server| {
                     let manager = open();
-                    world::sleep(Duration::from_secs(1));
+                    rt::sleep(Duration::from_secs(1));
                     server.borrow_mut().faults = Faults { stale: 1000, ..Faults::default() };
                     sim.after(1, None, |sim| sim.kill(1));
                     let crowd: Vec<_> = (0..3)
@@ -168,13 +168,13 @@ fn what_others_ask_for_in_vain_harms_nobody() {
                 }),
                 Box::new(|_, _| {
                     let _manager = open();
-                    world::sleep(HOUR);
+                    rt::sleep(HOUR);
                 }),
                 Box::new(|_, _| {
-                    world::sleep(Duration::from_secs(5));
+                    rt::sleep(Duration::from_secs(5));
                     let manager = open();
                     manager.acquire("c", "heir", HOUR).unwrap();
-                    world::sleep(HOUR);
+                    rt::sleep(HOUR);
                 }),
             ],
         );
@@ -193,7 +193,7 @@ fn who_is_relieved_of_a_lease_hears_of_it() {
                 let manager = open();
                 let lease = manager.acquire("a", "holder", HOUR).unwrap();
                 told.set(Some(lease));
-                world::sleep(Duration::from_secs(1));
+                rt::sleep(Duration::from_secs(1));
                 assert_eq!(manager.state(lease), Some(LeaseState::Expired));
                 let over = Error::NotHeld(LeaseState::Expired, Reason::Released);
                 assert_eq!(manager.renew(lease), Err(over));
@@ -201,12 +201,12 @@ fn who_is_relieved_of_a_lease_hears_of_it() {
             Box::new(move |_, _| {
                 let manager = open();
                 while heard.get().is_none() {
-                    world::sleep(Duration::from_millis(1));
+                    rt::sleep(Duration::from_millis(1));
                 }
                 let lease = heard.get().unwrap();
                 manager.renew(lease).unwrap();
                 manager.release(lease).unwrap();
-                world::sleep(HOUR);
+                rt::sleep(HOUR);
             }),
         ],
     );
@@ -246,19 +246,19 @@ fn two_hold(rate: u64) -> bool {
             Box::new(move |sim, server| {
                 let manager = open();
                 let lease = manager.acquire("a", "holder", HOUR).unwrap();
-                world::sleep(Duration::from_secs(2));
+                rt::sleep(Duration::from_secs(2));
                 server.borrow_mut().cut_off(0, sim.now() + 60_000_000);
                 while !seen.get() {
-                    world::sleep(Duration::from_millis(1));
+                    rt::sleep(Duration::from_millis(1));
                 }
                 answer.set(manager.state(lease) == Some(LeaseState::Held));
             }),
             Box::new(move |_, _| {
                 let manager = open();
-                world::sleep(Duration::from_secs(1));
+                rt::sleep(Duration::from_secs(1));
                 manager.claim("heir").of(&["a"]).ttl(HOUR).wait_for(HOUR).unwrap();
                 taken.set(true);
-                world::sleep(HOUR);
+                rt::sleep(HOUR);
             }),
         ],
     );

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::judge::{Asked, Judge, Told};
 use super::machine::{Process, Sim};
 use super::reader::{self, Annals};
-use crate::home::world;
+use crate::rt;
 use crate::table::{Error, LeaseId, LeaseState, Limits, Reason};
 use crate::{LeaseManager, Options};
 
@@ -112,7 +112,7 @@ fn live(game: &Rc<Game>, process: Process) {
             Ok(manager) => break manager,
             Err(error) => {
                 sim.note(|| format!("process {process}: {error}"));
-                world::sleep(Duration::from_millis(300));
+                rt::sleep(Duration::from_millis(300));
             }
         }
     };
@@ -136,9 +136,9 @@ fn live(game: &Rc<Game>, process: Process) {
     game.playing.borrow_mut().remove(&process);
     sim.note(|| format!("process {process}: its players are done"));
     while !game.calm.get() || game.is_played() {
-        world::sleep(Duration::from_millis(200));
+        rt::sleep(Duration::from_millis(200));
     }
-    world::sleep(CALM);
+    rt::sleep(CALM);
     look_around(game, process, &manager);
     game.judge.is_gone(process);
     drop(manager);
@@ -170,7 +170,7 @@ impl Player {
     fn play(&self) {
         for _ in 0..self.game.moves {
             self.turn();
-            world::sleep(Duration::from_micros(self.below(300_000)));
+            rt::sleep(Duration::from_micros(self.below(300_000)));
         }
     }
 
@@ -234,7 +234,7 @@ impl Player {
             }
         })?;
         if self.below(6) == 0 {
-            world::sleep(Duration::from_micros(self.below(1_000_000)));
+            rt::sleep(Duration::from_micros(self.below(1_000_000)));
             // Leaves the line, or gives back what it has just been given.
             drop(ticket);
             return None;
@@ -251,7 +251,7 @@ impl Player {
             if !holds {
                 return;
             }
-            world::sleep(Duration::from_micros(self.below(400_000)));
+            rt::sleep(Duration::from_micros(self.below(400_000)));
         }
         if ttl != HOUR && self.below(3) == 0 {
             // Its time will run out.

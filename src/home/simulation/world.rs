@@ -6,7 +6,7 @@ use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 
 use super::machine::{self, TaskId};
-use crate::home::world::real;
+use crate::rt::real;
 use crate::table::Time;
 
 pub(crate) use parking_lot::MutexGuard;

@@ -6,8 +6,8 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
-use crate::home::thread;
 use crate::inventory::Why;
+use crate::rt::thread;
 
 /// A thread with a state of its own, which never leaves it. Ends when this is dropped; a call that hangs, it outlives.
 pub(super) struct Worker<S> {

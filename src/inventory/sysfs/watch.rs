@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 
 use super::card::Card;
 use super::state;
-use crate::home::thread::spawn;
 use crate::inventory::{Observation, PciAddress};
+use crate::rt::thread::spawn;
 use crate::table::Health;
 
 #[derive(Debug)]

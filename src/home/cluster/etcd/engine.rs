@@ -19,7 +19,7 @@ use super::links::{Links, Repeat};
 use super::messages::StatusRequest;
 use super::of_this_process::OfThisProcess;
 use super::seen::Replaced;
-use crate::home::thread;
+use crate::rt::thread;
 
 /// How much longer than its time limit a call may take before its caller gives up on the engine's thread.
 const GRACE: Duration = Duration::from_secs(2);

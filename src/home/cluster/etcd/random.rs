@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-pub(super) use crate::home::world::below;
+pub(super) use crate::rt::below;
 
 /// Between half of a time and all of it.
 pub(crate) fn half_to_whole(time: Duration) -> Duration {

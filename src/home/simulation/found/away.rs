@@ -14,18 +14,18 @@ fn who_comes_back_finds_out_who_went_meanwhile() {
                 Box::new(|sim, server| {
                     let manager = open();
                     while manager.leases_on("a").is_empty() {
-                        world::sleep(Duration::from_millis(100));
+                        rt::sleep(Duration::from_millis(100));
                     }
                     server.borrow_mut().faults = Faults { stale: 1000, ..Faults::default() };
                     server.borrow_mut().cut_off(0, sim.now() + 8_000_000);
                     sim.after(1, None, |sim| sim.kill(1));
-                    world::sleep(Duration::from_secs(30));
+                    rt::sleep(Duration::from_secs(30));
                     assert_eq!(manager.leases(), []);
                 }),
                 Box::new(|_, _| {
                     let manager = open();
                     manager.acquire("a", "holder", HOUR).unwrap();
-                    world::sleep(HOUR);
+                    rt::sleep(HOUR);
                 }),
             ],
         );
@@ -44,11 +44,11 @@ fn who_was_cut_off_renews_nothing() {
                 Box::new(|sim, server| {
                     let manager = open();
                     let lease = manager.acquire("a", "holder", HOUR).unwrap();
-                    world::sleep(Duration::from_secs(1));
+                    rt::sleep(Duration::from_secs(1));
                     let foreign = manager.leases_on("b")[0];
                     server.borrow_mut().cut_off(0, sim.now() + 4_000_000);
                     while manager.state(lease) == Some(LeaseState::Held) {
-                        world::sleep(Duration::from_millis(1));
+                        rt::sleep(Duration::from_millis(1));
                     }
                     let again = loop {
                         for renewed in [manager.renew(lease), manager.renew_for(lease, HOUR)] {
@@ -70,7 +70,7 @@ fn who_was_cut_off_renews_nothing() {
                 Box::new(|_, _| {
                     let manager = open();
                     manager.acquire("b", "another", HOUR).unwrap();
-                    world::sleep(HOUR);
+                    rt::sleep(HOUR);
                 }),
             ],
         );
@@ -98,7 +98,7 @@ fn what_was_given_up_does_not_come_to_count() {
                 // Now and then it is in time after all.
                 if let Err(error) = manager.acquire("a", "holder", HOUR) {
                     assert!(matches!(error, Error::System(_)), "{error:?}");
-                    world::sleep(Duration::from_secs(15));
+                    rt::sleep(Duration::from_secs(15));
                     assert_eq!(manager.leases(), []);
                 }
             })],
@@ -117,11 +117,11 @@ fn what_is_dropped_while_the_engine_is_away_is_given_back() {
             let lease = manager.acquire("a", "holder", HOUR).unwrap();
             let claim = |resource| manager.claim("another").of(&[resource]).ttl(HOUR).enqueue();
             let [waiting, granted] = ["a", "b"].map(|resource| claim(resource).unwrap());
-            let away = world::instant() + Duration::from_secs(20);
+            let away = rt::instant() + Duration::from_secs(20);
             server.borrow_mut().turn_away(0, sim.now() + 20_000_000);
             drop((waiting, granted));
-            assert!(world::instant() < away, "it is answered before the engine is back");
-            world::sleep(Duration::from_secs(30));
+            assert!(rt::instant() < away, "it is answered before the engine is back");
+            rt::sleep(Duration::from_secs(30));
             manager.release(lease).unwrap();
             assert_eq!((manager.leases(), manager.tickets()), (vec![], vec![]));
         })],
@@ -142,7 +142,7 @@ fn what_nobody_has_is_unknown_wherever_the_engine_is() {
                 assert_eq!(manager.cancel_ticket(TicketId(id)), Err(Error::UnknownTicket));
                 assert_eq!(manager.release(LeaseId(id)), Err(Error::UnknownLease));
             }
-            let back = world::instant() + Duration::from_secs(10);
+            let back = rt::instant() + Duration::from_secs(10);
             server.borrow_mut().turn_away(0, sim.now() + 10_000_000);
             for id in NOBODYS {
                 assert_eq!(manager.ticket_state(TicketId(id)), None);
@@ -152,8 +152,8 @@ fn what_nobody_has_is_unknown_wherever_the_engine_is() {
                 let released = manager.release(LeaseId(id));
                 assert!(matches!(released, Err(Error::System(_))), "{released:?}");
             }
-            assert!(world::instant() < back, "it is answered before the engine is back");
-            world::sleep(Duration::from_secs(20));
+            assert!(rt::instant() < back, "it is answered before the engine is back");
+            rt::sleep(Duration::from_secs(20));
             let lease = manager.acquire("a", "holder", HOUR).unwrap();
             assert_eq!(manager.leases_on("a"), [lease]);
         })],
@@ -171,14 +171,14 @@ fn who_comes_back_ends_nothing_of_who_has_its_number() {
             seed,
             vec![
                 Box::new(move |sim, server| {
-                    world::sleep(Duration::from_secs(1));
+                    rt::sleep(Duration::from_secs(1));
                     server.borrow_mut().cut_off(1, sim.now() + 10_000_000);
-                    world::sleep(Duration::from_secs(5));
+                    rt::sleep(Duration::from_secs(5));
                     let manager = open();
                     let lease = manager.acquire("a", "heir", Duration::from_secs(2)).unwrap();
                     told.set(Some(lease));
                     for _ in 0..40 {
-                        world::sleep(Duration::from_millis(250));
+                        rt::sleep(Duration::from_millis(250));
                         let renewed = manager.renew(lease);
                         assert!(renewed.is_ok(), "{renewed:?}");
                         assert_eq!(manager.leases_on("a"), [lease]);
@@ -198,11 +198,11 @@ fn who_comes_back_ends_nothing_of_who_has_its_number() {
                                     matches!(state, None | Some(LeaseState::Held)),
                                     "{state:?}"
                                 );
-                                world::sleep(Duration::from_micros(world::below(500)));
+                                rt::sleep(Duration::from_micros(rt::below(500)));
                             }
                         });
                     }
-                    world::sleep(HOUR);
+                    rt::sleep(HOUR);
                 }),
             ],
         );

@@ -1,15 +1,15 @@
-//! Threads of the library's own.
+//! Threads of the library.
 #![cfg_attr(unix, allow(unsafe_code))]
 
 use std::io;
 use std::thread::{Builder, JoinHandle, Scope, ScopedJoinHandle};
 
-/// A size of its own: otherwise the environment would be asked for one.
+/// With a stack size, so that the standard library does not read one from the environment.
 fn builder(name: &str) -> Builder {
     Builder::new().name(name.into()).stack_size(2 << 20)
 }
 
-/// Starts a thread that no signal of the program is delivered to: those are for the program's own threads.
+/// Starts a thread that gets no signals: those are for the threads of the program.
 pub(crate) fn spawn(
     name: &str,
     work: impl FnOnce() + Send + 'static,
@@ -17,7 +17,7 @@ pub(crate) fn spawn(
     without_signals(|| builder(name).spawn(work))
 }
 
-/// As [`spawn`], for a thread that does not outlive what it uses.
+/// As [`spawn`], for a scoped thread.
 pub(crate) fn spawn_scoped<'scope, T: Send + 'scope>(
     scope: &'scope Scope<'scope, '_>,
     name: &str,
@@ -26,15 +26,16 @@ pub(crate) fn spawn_scoped<'scope, T: Send + 'scope>(
     without_signals(|| builder(name).spawn_scoped(scope, work))
 }
 
-/// Does something while no signal of the program is delivered to this thread. A new thread begins with the signal mask of the one that starts it.
+/// Runs `start` with all signals blocked. A new thread inherits the signal mask of its parent.
 #[cfg(unix)]
 pub(crate) fn without_signals<T>(start: impl FnOnce() -> T) -> T {
     use std::mem::MaybeUninit;
     let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-    // SAFETY: both are places for a signal set; the first is filled before it is used, and the second is only used if it was filled.
+    // SAFETY: both are valid for writes. `all` is filled before it is read, and `before` is read only
+    // if the first call has filled it.
     unsafe {
         libc::sigfillset(all.as_mut_ptr());
-        // What a thread brings upon itself is for whoever handles that in the program: its crash reporter, for example.
+        // Faults of the thread itself stay unblocked: a crash reporter of the program handles them.
         for own in [
             libc::SIGSEGV,
             libc::SIGBUS,
@@ -69,7 +70,7 @@ mod tests {
     /// Is the signal blocked in this thread?
     fn is_blocked(signal: i32) -> bool {
         let mut now = MaybeUninit::uninit();
-        // SAFETY: asks for the mask of this thread, and has room for it.
+        // SAFETY: reads the mask of this thread into `now`, which is valid for writes.
         unsafe {
             libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), now.as_mut_ptr());
             libc::sigismember(now.as_ptr(), signal) == 1
@@ -77,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn signals_of_the_program_are_not_for_threads_of_ours() {
+    fn started_thread_blocks_signals_except_its_own_faults() {
         let seen = || (is_blocked(libc::SIGUSR1), is_blocked(libc::SIGSEGV));
         let before = seen();
         let in_scope = std::thread::scope(|scope| {

@@ -1,5 +1,5 @@
-//! The atomics of words that are read or changed without a lock. With `--cfg loom`, ones whose interleavings are tried, and a world in which threads
-//! sleep as loom has them sleep.
+//! Atomics of words that are read or changed without a lock. With `--cfg loom` loom's own, whose
+//! interleavings it explores.
 
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,14 +9,14 @@ pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, fence};
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 
-/// What `world.rs` has of threads and locks, as far as loom runs what uses it.
+/// Threads and locks of [`super`], as far as loom models code that uses them.
 #[cfg(loom)]
-pub(crate) mod world {
+pub(crate) mod loom_threads {
     use std::time::{Duration, Instant};
 
     pub(crate) use loom::thread::{Thread, current, park};
 
-    /// As parking_lot's: nobody is told of a panic.
+    /// As parking_lot's: it has no poison.
     #[derive(Debug, Default)]
     pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
 
@@ -26,7 +26,7 @@ pub(crate) mod world {
         }
     }
 
-    /// Loom knows no time.
+    /// Loom has no clock.
     pub(crate) fn park_timeout(_: Duration) {
         loom::thread::yield_now();
     }
