@@ -111,12 +111,14 @@ pub mod home;
 // Loom tries it without the rest of the boundary, which has statics.
 pub mod inventory;
 pub mod manager;
+pub mod memory;
 pub mod pool;
 #[cfg(all(loom, not(feature = "capi")))]
 #[allow(unsafe_code, dead_code)]
 #[path = "ffi/ring.rs"]
 mod ring;
 mod rt;
+
 #[forbid(unsafe_code)]
 pub mod table;
 // Zeroed memory needs the allocator's promise, which only unsafe code can take up.

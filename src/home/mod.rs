@@ -2,7 +2,6 @@
 //! it has no rule of its own.
 
 mod actor;
-mod arrays;
 pub(crate) mod clock;
 // Without its engine for the fuzzer, which is built faster then.
 #[cfg(any(feature = "cluster", fuzzing))]
@@ -12,8 +11,8 @@ pub use cluster::fuzzed;
 #[cfg(target_os = "linux")]
 pub(crate) mod host;
 pub(crate) mod lifecycle;
+mod open;
 pub mod process;
-pub(crate) mod refused;
 #[cfg(target_os = "linux")]
 pub(crate) mod settled;
 #[cfg(target_os = "linux")]
@@ -39,11 +38,12 @@ use clock::Clock;
 #[cfg(feature = "cluster")]
 use cluster::ClusterHome;
 #[cfg(target_os = "linux")]
-use host::{HostHome, HostInfo, Inherited, Place};
+use host::{HostHome, HostInfo, Inherited};
 use lifecycle::Lifecycle;
+pub use open::OpenError;
+#[cfg(feature = "capi")]
+pub(crate) use open::default_limits;
 use process::ProcessHome;
-#[cfg(target_os = "linux")]
-use refused::Refused;
 use waiters::{Role, Subscription};
 
 /// What its owner gives back: it has no further use for it.
@@ -377,21 +377,6 @@ impl AnyHome {
     /// A table of this process; `None` if the system does not give the memory.
     pub fn try_new(settings: Settings, real_clock: bool) -> Option<AnyHome> {
         ProcessHome::try_new(settings, real_clock).map(AnyHome::Process)
-    }
-
-    /// The table in a file, which is made with these settings if there is none.
-    #[cfg(target_os = "linux")]
-    pub fn open_host(place: Place, settings: Settings) -> Result<AnyHome, Refused> {
-        HostHome::open(place, settings).map(AnyHome::Host)
-    }
-
-    /// The table in etcd, which is made with these settings if there is none.
-    #[cfg(feature = "cluster")]
-    pub fn open_cluster(
-        config: cluster::etcd::Config,
-        settings: Settings,
-    ) -> Result<AnyHome, Refused> {
-        ClusterHome::open(config, settings).map(AnyHome::Cluster)
     }
 
     /// Do other processes use the table too?

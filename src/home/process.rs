@@ -16,8 +16,6 @@ use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-pub(crate) use super::arrays::try_new_table;
-pub use super::arrays::{Arrays, NoUndo, Undo, new_table};
 use super::clock::Clock;
 use super::lifecycle::{Lifecycle, Steps};
 #[cfg(target_os = "linux")]
@@ -25,6 +23,8 @@ use super::signal_fd::SignalFd;
 use super::ticker::{Ticked, Ticker};
 use super::waiters::{self, Role, Subscription, Waiters, WakeList};
 use super::{Home, actor};
+pub(crate) use crate::memory::try_new_table;
+pub use crate::memory::{Arrays, NoUndo, UndoLog, new_table};
 use crate::rt::{self, Mutex, MutexGuard};
 use crate::table::command::{Collected, GrantDetail, Place, Renew};
 use crate::table::query::HeldCount;

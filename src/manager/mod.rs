@@ -22,18 +22,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use crate::home::clock::Span;
-#[cfg(target_os = "linux")]
-use crate::home::host::Place;
-use crate::home::refused::Refused;
 pub use asking::Claiming;
 pub use claim::ClaimBuilder;
 pub(crate) use device::WeakManager;
 pub use events::EventReader;
-use options::Where;
-pub use options::{OpenError, Options, TimeKind};
+pub use options::{Options, TimeKind};
 pub use ticket::Ticket;
 pub use watch::Notice;
 
+pub use crate::home::OpenError;
+#[cfg(feature = "capi")]
+pub(crate) use crate::home::default_limits;
 use crate::home::{AnyHome, Home};
 #[cfg(doc)]
 use crate::table::Error;
@@ -184,40 +183,9 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::OpenError>(())
     /// ```
     pub fn open_with(url: &str, options: Options) -> Result<Self, OpenError> {
-        match options::home_of(url)? {
-            Where::Process => {
-                Self::try_with(options).ok_or_else(|| OpenError::new(url, Refused::no_memory()))
-            }
-            #[cfg(target_os = "linux")]
-            Where::Host(rest) => Self::open_host(url, rest, options),
-            #[cfg(feature = "cluster")]
-            Where::Cluster => Self::open_cluster(url, options),
-        }
-    }
-
-    #[cfg(feature = "cluster")]
-    fn open_cluster(url: &str, options: Options) -> Result<Self, OpenError> {
-        use crate::home::cluster::etcd::{Config, without_password};
-        let shown = without_password(url);
-        let fail = |why| OpenError::new(&shown, why);
-        if options.time != TimeKind::Real {
-            let problem = "machines share real time; ticks are counted by one process alone";
-            return Err(fail(Refused::words(problem)));
-        }
-        let config = Config::parse(url).map_err(|error| fail(Refused::words(error.0)))?;
-        let home = AnyHome::open_cluster(config, options.settings(Options::SHARED_LIMITS));
-        Ok(Self::in_home(home.map_err(fail)?, options))
-    }
-
-    #[cfg(target_os = "linux")]
-    fn open_host(url: &str, rest: &str, options: Options) -> Result<Self, OpenError> {
-        if options.time != TimeKind::Real {
-            let problem = "processes share real time; ticks are counted by one process alone";
-            return Err(OpenError::new(url, Refused::words(problem)));
-        }
-        let settings = options.settings(Options::SHARED_LIMITS);
-        let home = Place::find(rest).and_then(|place| AnyHome::open_host(place, settings));
-        Ok(Self::in_home(home.map_err(|why| OpenError::new(url, why))?, options))
+        let real_clock = options.time == TimeKind::Real;
+        let home = AnyHome::open(url, real_clock, |limits| options.settings(limits))?;
+        Ok(Self::in_home(home, options))
     }
 
     /// A table of its own in this process, made to measure. Ends the program if the system does not give the memory, as collections

@@ -2,12 +2,12 @@
 
 use super::Replica;
 use super::home::{ClusterHome, State};
-use crate::home::arrays::Arrays;
 use crate::home::cluster::etcd::half_to_whole;
 use crate::home::cluster::{
     Conditions, Failure, Flight, Group, Made, Outcome, Part, Receipt, Store, Written,
 };
 use crate::home::waiters::WakeList;
+use crate::memory::Arrays;
 use crate::rt::{self, MutexGuard};
 use crate::table::command::{Collected, GrantDetail, Place};
 use crate::table::{Claim, Error, Memory, Placed, Table, TicketId, TicketState, Time};

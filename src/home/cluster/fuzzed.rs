@@ -9,7 +9,7 @@ use super::model::{Fate, Model};
 use super::replica::Replica;
 use super::shape::Shape;
 use super::store::{Delta, Failure, Made, Store};
-use crate::home::arrays::{Arrays, Undo};
+use crate::memory::{Arrays, UndoLog};
 use crate::table::{Limits, Memory, Settings, Table, Time};
 
 /// The name of the table.

@@ -6,9 +6,9 @@ use super::Replica;
 use super::execute::UNREACHABLE;
 use super::home::ClusterHome;
 use crate::home::Dropped;
-use crate::home::arrays::Arrays;
 use crate::home::cluster::{Conditions, Failure, Group, Part, Revision};
 use crate::home::waiters::WakeList;
+use crate::memory::Arrays;
 use crate::table::{Error, Memory, Reaped, Reason, Table, Time};
 
 /// So many leases and claims end together at most.

@@ -5,7 +5,7 @@ use super::kv::{Kv, Op, Txn};
 use super::model::{Fate, Model};
 use super::replica::{Replica, Written};
 use super::store::{CHANGES, Delta, Failure, Made, Store};
-use crate::home::arrays::Arrays;
+use crate::memory::Arrays;
 use crate::table::cell::Cell;
 use crate::table::{Claim, Error, Limits, Memory, Outcome, Settings, Table};
 use parking_lot::Mutex;

@@ -2,7 +2,7 @@
 
 use super::replica::Replica;
 use super::tests::Random;
-use crate::home::arrays::{Arrays, new_table};
+use crate::memory::{Arrays, new_table};
 use crate::table::{
     Cancelled, Claim, Error, FOREVER, LeaseId, LeaseState, Limits, Memory, Outcome, Reason,
     Settings, Table, TicketState, Time, is_kept, lease_state,

@@ -11,17 +11,17 @@ use super::life::Living;
 use super::liveness::{self, Attachment, byte_of, try_lock_byte};
 use super::place::Place;
 use super::{Host, lock_word, ring};
-use crate::home::arrays::Arrays;
-use crate::home::refused::Refused;
+use crate::home::open::OpenError;
+use crate::memory::Arrays;
 use crate::rt::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use crate::table::{Limits, Settings, Time};
 
 impl Host {
     /// Opens the file, made with these settings if there is none, and takes a slot in it. Until [`Self::settle_in`] it may still be its predecessor's.
-    pub fn attach(place: Place, settings: Settings) -> Result<Host, Refused> {
+    pub fn attach(place: Place, settings: Settings) -> Result<Host, OpenError> {
         let (probe, file) = file::open(&place, settings)?;
         let (descriptor, attachment) = Attachment::open(|| file::reopen(&place, file))
-            .map_err(|error| Refused::system("its file cannot be opened again", &error))?;
+            .map_err(|error| OpenError::system("its file cannot be opened again", &error))?;
         let slot = match take_slot(&descriptor, file, try_lock_byte) {
             Ok(slot) => slot,
             Err(refused) => {
@@ -145,7 +145,7 @@ pub(super) fn take_slot(
     descriptor: &File,
     file: &Mapped,
     try_lock: fn(&File, i64) -> io::Result<bool>,
-) -> Result<usize, Refused> {
+) -> Result<usize, OpenError> {
     for slot in 0..SLOTS {
         match try_lock(descriptor, byte_of(slot)) {
             Ok(true) => {
@@ -153,8 +153,8 @@ pub(super) fn take_slot(
                 return Ok(slot);
             }
             Ok(false) => {}
-            Err(error) => return Err(Refused::system("its file cannot be locked", &error)),
+            Err(error) => return Err(OpenError::system("its file cannot be locked", &error)),
         }
     }
-    Err(Refused::words("as many processes use it as can"))
+    Err(OpenError::invalid("as many processes use it as can"))
 }

@@ -12,12 +12,12 @@ use parking_lot::Mutex;
 
 use super::fit;
 use super::journal::Journal;
-use super::layout::{MAGIC, Parts, Preamble, Region, SLOTS, Slot, VERSION, status};
+use super::layout::{MAGIC, Parts, Preamble, SLOTS, Slot, VERSION, status};
 use super::liveness::{self, OPENING};
 use super::place::Place;
 use super::room;
-use crate::home::arrays::{Arrays, Undo};
-use crate::home::refused::Refused;
+use crate::home::open::OpenError;
+use crate::memory::{Arrays, Region, UndoLog};
 use crate::table::{Limits, Settings, Table};
 use crate::zeroed::ZeroedArray;
 
@@ -99,7 +99,10 @@ static MAPPED: AtomicPtr<Mapped> = AtomicPtr::new(std::ptr::null_mut());
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Opens the file, and makes it if there is none or if it is from before the machine started.
-pub(super) fn open(place: &Place, settings: Settings) -> Result<(File, &'static Mapped), Refused> {
+pub(super) fn open(
+    place: &Place,
+    settings: Settings,
+) -> Result<(File, &'static Mapped), OpenError> {
     loop {
         let file = open_or_create(place)?;
         fit::check(&file, place)?;
@@ -107,7 +110,7 @@ pub(super) fn open(place: &Place, settings: Settings) -> Result<(File, &'static 
         // While this waited, the file may have been replaced.
         let own = file
             .metadata()
-            .map_err(|error| Refused::system("its file cannot be looked at", &error))?;
+            .map_err(|error| OpenError::system("its file cannot be looked at", &error))?;
         match std::fs::symlink_metadata(&place.path) {
             Ok(there) if (there.dev(), there.ino()) == (own.dev(), own.ino()) => {}
             _ => continue,
@@ -199,12 +202,12 @@ fn options() -> OpenOptions {
     options
 }
 
-fn open_or_create(place: &Place) -> Result<File, Refused> {
+fn open_or_create(place: &Place) -> Result<File, OpenError> {
     loop {
         match options().open(&place.path) {
             Ok(file) => return Ok(file),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(Refused::system("its file cannot be opened", &error)),
+            Err(error) => return Err(OpenError::system("its file cannot be opened", &error)),
         }
         match options().create_new(true).mode(place.mode).open(&place.path) {
             Ok(file) => {
@@ -214,30 +217,30 @@ fn open_or_create(place: &Place) -> Result<File, Refused> {
                 return Ok(file);
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(Refused::system("its file cannot be made", &error)),
+            Err(error) => return Err(OpenError::system("its file cannot be made", &error)),
         }
     }
 }
 
-fn lock_for_opening(file: &File) -> Result<(), Refused> {
+fn lock_for_opening(file: &File) -> Result<(), OpenError> {
     let begun = Instant::now();
     loop {
         match liveness::try_lock_byte(file, OPENING) {
             Ok(true) => return Ok(()),
             Ok(false) if begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(1)),
             Ok(false) => {
-                return Err(Refused::stuck(
+                return Err(OpenError::lock_timeout(
                     "another process has begun to open it and does not go on",
                 ));
             }
-            Err(error) => return Err(Refused::system("its file cannot be locked", &error)),
+            Err(error) => return Err(OpenError::system("its file cannot be locked", &error)),
         }
     }
 }
 
 /// The file is locked for opening: checks it, or makes it.
-fn prepare(file: &File, place: &Place, settings: Settings) -> Result<&'static Mapped, Refused> {
-    let looked_at = |error: io::Error| Refused::system("its file cannot be read", &error);
+fn prepare(file: &File, place: &Place, settings: Settings) -> Result<&'static Mapped, OpenError> {
+    let looked_at = |error: io::Error| OpenError::system("its file cannot be read", &error);
     let whole = file.metadata().map_err(looked_at)?;
     let len = whole.len();
     let mut first = [0u8; size_of::<Preamble>()];
@@ -251,13 +254,13 @@ fn prepare(file: &File, place: &Place, settings: Settings) -> Result<&'static Ma
     }
     let found = Found::read(&first);
     if read < first.len() || found.magic != MAGIC {
-        return Err(Refused::words("its file is not one of ternlease's, and is left as it is"));
+        return Err(OpenError::invalid("its file is not one of ternlease's, and is left as it is"));
     }
     if found.boot != boot()? || !found.ready {
         // From before the machine started, or its maker died. Only if nobody uses it: it could be damaged.
         return match liveness::anybody_attached(file) {
             false => make(file, place, settings),
-            true => Err(Refused::corrupt()),
+            true => Err(OpenError::corrupt()),
         };
     }
     if found.status & status::LOST != 0 {
@@ -270,23 +273,23 @@ fn prepare(file: &File, place: &Place, settings: Settings) -> Result<&'static Ma
         // After an update, nobody should have to clean up. While others go on with the old one, it is theirs.
         return match liveness::anybody_attached(file) {
             false => make(file, place, settings),
-            true => Err(Refused::words(
+            true => Err(OpenError::invalid(
                 "processes with another version of ternlease use it; end them, use the same version, or another name",
             )),
         };
     }
     let limits = found.limits;
     if limits.clamped() != limits || Parts::of(&limits).total as u64 != len || found.size != len {
-        return Err(Refused::corrupt());
+        return Err(OpenError::corrupt());
     }
     room::fill_up(file, &whole).map_err(|error| {
-        Refused::system("its file has holes, for which there is no room", &error)
+        OpenError::system("its file has holes, for which there is no room", &error)
     })?;
     map(file, limits)
 }
 
-fn lost_in_use() -> Refused {
-    Refused::words(
+fn lost_in_use() -> OpenError {
+    OpenError::invalid(
         "its file was moved, deleted or truncated while in use; end the programs that used it then",
     )
 }
@@ -338,21 +341,22 @@ impl Found {
 }
 
 /// The number of this start of the machine.
-fn boot() -> Result<[u64; 2], Refused> {
-    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
-        .map_err(|error| Refused::system("the kernel does not tell since when it runs", &error))?;
+fn boot() -> Result<[u64; 2], OpenError> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map_err(|error| {
+        OpenError::system("the kernel does not tell since when it runs", &error)
+    })?;
     let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
     let part =
         |from: usize| digits.get(from..from + 16).and_then(|d| u64::from_str_radix(d, 16).ok());
     match (part(0), part(16)) {
         (Some(high), Some(low)) => Ok([high, low]),
-        _ => Err(Refused::words("the kernel does not tell since when it runs")),
+        _ => Err(OpenError::invalid("the kernel does not tell since when it runs")),
     }
 }
 
 /// Makes an empty table in the file.
-fn make(file: &File, place: &Place, settings: Settings) -> Result<&'static Mapped, Refused> {
-    let refused = |error: io::Error| Refused::system("its file cannot be given its size", &error);
+fn make(file: &File, place: &Place, settings: Settings) -> Result<&'static Mapped, OpenError> {
+    let refused = |error: io::Error| OpenError::system("its file cannot be given its size", &error);
     let boot = boot()?;
     let limits = settings.limits.clamped();
     let parts = Parts::of(&limits);
@@ -375,15 +379,15 @@ fn make(file: &File, place: &Place, settings: Settings) -> Result<&'static Mappe
     preamble.resources.store(limits.resources, Ordering::Relaxed);
     preamble.history.store(limits.history, Ordering::Relaxed);
     preamble.size.store(parts.total as u64, Ordering::Relaxed);
-    Table::try_new(mapped.arrays.clone(), settings).ok_or_else(Refused::no_memory)?;
+    Table::try_new(mapped.arrays.clone(), settings).ok_or_else(OpenError::no_memory)?;
     mapped.journal.commit();
     preamble.ready.store(1, Ordering::Release);
     Ok(mapped)
 }
 
 /// The file in memory.
-fn map(file: &File, limits: Limits) -> Result<&'static Mapped, Refused> {
-    let refused = |error: io::Error| Refused::system("its file cannot be mapped", &error);
+fn map(file: &File, limits: Limits) -> Result<&'static Mapped, OpenError> {
+    let refused = |error: io::Error| OpenError::system("its file cannot be mapped", &error);
     let found = file.metadata().map_err(refused)?;
     let (device, inode) = (found.dev(), found.ino());
     let mut known = MAPPED.load(Ordering::Acquire);
@@ -410,10 +414,10 @@ fn map(file: &File, limits: Limits) -> Result<&'static Mapped, Refused> {
     if start == libc::MAP_FAILED {
         return Err(refused(io::Error::last_os_error()));
     }
-    let start = NonNull::new(start.cast::<u8>()).ok_or_else(Refused::no_memory)?;
+    let start = NonNull::new(start.cast::<u8>()).ok_or_else(OpenError::no_memory)?;
     // SAFETY: the mapping is as long as that, begins at a page, is never taken back, and is used as atomics only.
     let mut region = unsafe { Region::new(start, parts.table) };
-    let short = || Refused::corrupt();
+    let short = || OpenError::corrupt();
     let preamble = region.array::<Preamble>(1).ok_or_else(short)?;
     let slots = region.array::<Slot>(SLOTS).ok_or_else(short)?;
     let notes = region.array(parts.notes).ok_or_else(short)?;
@@ -426,7 +430,7 @@ fn map(file: &File, limits: Limits) -> Result<&'static Mapped, Refused> {
     // SAFETY: as for the first part.
     let mut region = unsafe { Region::new(table, parts.table_bytes) };
     let arrays =
-        Arrays::in_file(&limits.sizes(), &mut region, journal.clone()).ok_or_else(short)?;
+        Arrays::in_region(&limits.sizes(), &mut region, journal.clone()).ok_or_else(short)?;
     let new = Box::leak(Box::new(Mapped {
         preamble,
         slots,

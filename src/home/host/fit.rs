@@ -6,17 +6,18 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 
 use super::place::Place;
-use crate::home::refused::Refused;
+use crate::home::open::OpenError;
 
 /// File locks and shared memory must mean the same to all: on one machine, in its own file systems.
-pub(super) fn check(file: &File, place: &Place) -> Result<(), Refused> {
-    let found =
-        file.metadata().map_err(|error| Refused::system("its file cannot be looked at", &error))?;
+pub(super) fn check(file: &File, place: &Place) -> Result<(), OpenError> {
+    let found = file
+        .metadata()
+        .map_err(|error| OpenError::system("its file cannot be looked at", &error))?;
     if !found.is_file() {
-        return Err(Refused::words("there is something that is not a file"));
+        return Err(OpenError::invalid("there is something that is not a file"));
     }
     if !is_trustworthy(&found, place) {
-        return Err(Refused::words(
+        return Err(OpenError::invalid(
             "its file was made by another user, where everybody can make files; use a directory of your own or of a group",
         ));
     }
@@ -24,7 +25,7 @@ pub(super) fn check(file: &File, place: &Place) -> Result<(), Refused> {
     let mut system: libc::statfs = unsafe { std::mem::zeroed() };
     // SAFETY: the descriptor is open, and `system` a valid place for the answer.
     if unsafe { libc::fstatfs(file.as_raw_fd(), &mut system) } != 0 {
-        return Err(Refused::system(
+        return Err(OpenError::system(
             "its file system cannot be looked at",
             &io::Error::last_os_error(),
         ));
@@ -44,7 +45,7 @@ pub(super) fn check(file: &File, place: &Place) -> Result<(), Refused> {
         0x6573_5546,
     ];
     if OF_OTHER_MACHINES.contains(&(system.f_type as u32)) {
-        return Err(Refused::words(
+        return Err(OpenError::invalid(
             "its file is on a file system that other machines may share, where locks cannot be relied on; use one in /dev/shm or /run",
         ));
     }

@@ -21,14 +21,14 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use super::{CHECK_INTERVAL, Host, HostInfo, Inherited, Journal, Locked, Place, owner_of};
-use crate::home::arrays::{Arrays, Undo};
 use crate::home::clock::Clock;
 use crate::home::lifecycle::{Lifecycle, Steps};
-use crate::home::refused::{Cause, Refused};
+use crate::home::open::OpenError;
 use crate::home::signal_fd::SignalFd;
 use crate::home::ticker::{self, Ticked, Ticker};
 use crate::home::waiters::{Role, Subscription, Waiters, WakeList};
 use crate::home::{Home, HomeError, HostOps, actor};
+use crate::memory::{Arrays, UndoLog};
 use crate::rt::atomic::{AtomicU32, Ordering};
 use crate::rt::{self, Mutex, MutexGuard};
 use crate::table::command::{Advance, Collected, GrantDetail, Place as PlaceClaim, Renew};
@@ -126,12 +126,12 @@ impl Drop for Guard<'_> {
 /// Opening and closing.
 impl HostHome {
     /// The home of the table in a file, which is made with these settings if there is none.
-    pub fn open(place: Place, mut settings: Settings) -> Result<Arc<Self>, Refused> {
+    pub fn open(place: Place, mut settings: Settings) -> Result<Arc<Self>, OpenError> {
         settings.first_sequence = first_sequence(settings.limits, rt::since_1970());
         let host = Host::attach(place, settings)?;
         settings.limits = host.limits();
         let memory = host.arrays().clone();
-        let table = Table::try_attach(memory.clone(), settings).ok_or_else(Refused::no_memory)?;
+        let table = Table::try_attach(memory.clone(), settings).ok_or_else(OpenError::no_memory)?;
         let state = State { table, waiters: Waiters::default(), last_event: 0, alarmed: false };
         let home = Arc::new(HostHome {
             memory,
@@ -142,9 +142,8 @@ impl HostHome {
             alarm: AtomicU32::new(0),
         });
         let joined = home.join().and_then(|()| {
-            home.start_ticker().map_err(|error| Refused {
-                problem: "the system does not start the thread that it needs".into(),
-                cause: Cause::System(error.raw_os_error().unwrap_or(libc::EAGAIN)),
+            home.start_ticker().map_err(|error| {
+                OpenError::system("the system does not start the thread that it needs", &error)
             })
         });
         if joined.is_err() {
@@ -154,16 +153,16 @@ impl HostHome {
     }
 
     /// Makes the slot of this process its own.
-    fn join(&self) -> Result<(), Refused> {
+    fn join(&self) -> Result<(), OpenError> {
         let host = &self.host;
         let stuck = "a process that uses it has its lock and does not go on; continue or end it";
         let state = self.lock(LOCK_TIMEOUT).map_err(|error| match error {
-            HomeError::LockTimeout { .. } => Refused::stuck(stuck),
-            _ => Refused::corrupt(),
+            HomeError::LockTimeout { .. } => OpenError::lock_timeout(stuck),
+            _ => OpenError::corrupt(),
         })?;
         if state.table.verify().is_err() {
             state.table.mark_corrupt();
-            return Err(Refused::corrupt());
+            return Err(OpenError::corrupt());
         }
         let now = self.now(&state);
         let slot = host.own_slot_number();

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use super::layout::slot_state;
 use super::{Host, lock_word, owner_of};
-use crate::home::arrays::{Arrays, Undo};
+use crate::memory::{Arrays, UndoLog};
 use crate::table::{Table, Time};
 
 /// A shared file, and who uses it, as [`LeaseManager::host`](crate::LeaseManager::host) tells it.
@@ -78,7 +78,7 @@ impl Host {
     }
 
     /// What there is to know, the lock apart.
-    pub fn info<U: Undo>(&self, table: &Table<Arrays<U>>, lock: Option<LockInfo>) -> HostInfo {
+    pub fn info<U: UndoLog>(&self, table: &Table<Arrays<U>>, lock: Option<LockInfo>) -> HostInfo {
         let (leases, tickets) = (table.leases(), table.tickets());
         let processes = self.used_slots().filter_map(|(index, slot)| {
             let taken = self.is_taken(index);

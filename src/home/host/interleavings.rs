@@ -14,8 +14,8 @@ use super::bell::Bell;
 use super::journal::Journal;
 use super::layout::Preamble;
 use super::lock_word::{LockWord, Surroundings, Waited, is_of_generation, slot_in, word_of};
-use crate::home::arrays::Undo;
 use crate::home::settled::Undoable;
+use crate::memory::UndoLog;
 use crate::rt::atomic::{AtomicU32, Ordering};
 use crate::table::cell::{Cell, Cell64, Touched};
 use crate::zeroed::ZeroedArray;
@@ -277,7 +277,7 @@ fn journal(end: impl Fn(&Journal)) -> Option<u64> {
         unsafe { Journal::new(preamble, notes, NonNull::from(table).cast(), size_of_val(table)) };
     let own = journal.clone();
     let reader = thread::spawn(move || own.settled(|| table[0].get()).ok());
-    journal.note(Touched::Word(&table[0]));
+    journal.record(Touched::Word(&table[0]));
     table[0].put(1);
     end(&journal);
     reader.join().unwrap()

@@ -12,8 +12,8 @@
 use std::ptr::NonNull;
 
 use super::layout::{Preamble, status};
-use crate::home::arrays::Undo;
 use crate::home::settled::Undoable;
+use crate::memory::UndoLog;
 use crate::rt::atomic::{AtomicU64, Ordering};
 use crate::table::cell::{Cell, Cell32, Cell64, Touched};
 use crate::zeroed::ZeroedArray;
@@ -167,11 +167,11 @@ impl Undoable for Journal {
     }
 }
 
-impl Undo for Journal {
-    const SHARED: bool = true;
+impl UndoLog for Journal {
+    const UNTRUSTED: bool = true;
 
     #[inline(always)]
-    fn note(&self, cell: Touched<'_>) {
+    fn record(&self, cell: Touched<'_>) {
         match cell {
             Touched::Half(cell) => {
                 self.push(self.place(cell as *const _ as usize, kind::HALF), cell.get() as u64)
@@ -182,12 +182,12 @@ impl Undo for Journal {
         }
     }
 
-    fn note_swap(&self, cell: &Cell64, old: u64, new: u64) {
+    fn record_swap(&self, cell: &Cell64, old: u64, new: u64) {
         self.push(kind::OPERAND, new);
         self.push(self.place(cell as *const _ as usize, kind::SWAP), old);
     }
 
-    fn forget_swap(&self) {
+    fn discard_last(&self) {
         self.set_len(self.len().saturating_sub(2));
     }
 

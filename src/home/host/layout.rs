@@ -1,15 +1,13 @@
 //! What a file of the host home consists of: a preamble, slots for processes, the journal, and the table.
 
-use std::ptr::NonNull;
-
 use super::bell::Bell;
 use super::journal::{Journal, Note};
 use super::life::Life;
 use super::lock_word::LockWord;
-use crate::home::arrays::Arrays;
+use crate::memory::Arrays;
 use crate::rt::atomic::{AtomicU32, AtomicU64};
 use crate::table::Limits;
-use crate::zeroed::{Zeroed, ZeroedArray};
+use crate::zeroed::Zeroed;
 
 /// The first word of every file: `ternlea` and a version of the whole.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"ternlea1");
@@ -139,34 +137,3 @@ impl Parts {
 }
 
 const PAGE: usize = 4096;
-
-/// Shared memory from which arrays are cut, one after the other.
-pub(crate) struct Region {
-    next: NonNull<u8>,
-    left: usize,
-}
-
-impl Region {
-    /// # Safety
-    /// The memory must be shared memory that is used as atomics only, be aligned to 64, and stay for ever.
-    pub unsafe fn new(first: NonNull<u8>, bytes: usize) -> Self {
-        Region { next: first, left: bytes }
-    }
-
-    /// `None` if there is not enough left.
-    pub fn array<T: Zeroed>(&mut self, len: usize) -> Option<ZeroedArray<T>> {
-        const { assert!(align_of::<T>() <= 128) };
-        let bytes = array_bytes::<T>(len);
-        self.left = self.left.checked_sub(bytes)?;
-        let first = self.next.cast();
-        // SAFETY: the bytes were left, so that they belong to the region.
-        self.next = unsafe { self.next.add(bytes) };
-        // SAFETY: by the promise of `new`, and all arrays begin at a multiple of what the largest alignment needs.
-        Some(unsafe { ZeroedArray::in_shared(first, len) })
-    }
-}
-
-/// What an array takes of a region.
-pub(crate) const fn array_bytes<T>(len: usize) -> usize {
-    (len * size_of::<T>()).next_multiple_of(128)
-}

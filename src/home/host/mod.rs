@@ -29,7 +29,7 @@ use std::time::Duration;
 pub(crate) use home::HostHome;
 pub use info::{HostInfo, Life as ProcessLife, LockInfo, ProcessInfo};
 pub(crate) use journal::Journal;
-pub(crate) use layout::{Region, array_bytes};
+
 pub(crate) use lock::Locked;
 pub(crate) use place::Place;
 pub use tree::Inherited;

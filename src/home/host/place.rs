@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use crate::home::refused::{Cause, Refused};
+use crate::home::open::{OpenError, OpenErrorKind};
 
 /// Where several users share pools. `ternlease setup --group` makes it (`docs/homes.md`).
 const SHARED: &str = "/run/ternlease";
@@ -26,20 +26,20 @@ const GROUP: u32 = 0o660;
 
 impl Place {
     /// What stands after `host:`: nothing, a name, or the path of a file.
-    pub fn find(rest: &str) -> Result<Place, Refused> {
+    pub fn find(rest: &str) -> Result<Place, OpenError> {
         if rest.starts_with('/') {
             return Ok(Place { path: PathBuf::from(rest), mode: OWN });
         }
         let name = if rest.is_empty() { "default" } else { rest };
         if !is_name(name) {
-            return Err(Refused::words(
+            return Err(OpenError::invalid(
                 "`host:` takes a path that begins with `/`, or a name of letters, digits, `-`, `_` and `.`",
             ));
         }
         Self::named(name, Path::new(SHARED), Path::new("/dev/shm"))
     }
 
-    fn named(name: &str, shared: &Path, memory: &Path) -> Result<Place, Refused> {
+    fn named(name: &str, shared: &Path, memory: &Path) -> Result<Place, OpenError> {
         if shared.is_dir() {
             check_group(shared)?;
             return Ok(Place { path: shared.join(name), mode: GROUP });
@@ -49,16 +49,16 @@ impl Place {
         let own = memory.join(format!("ternlease-{user}"));
         match fs::DirBuilder::new().mode(0o700).create(&own) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(Refused::system("its directory in /dev/shm cannot be made", &error));
+                return Err(OpenError::system("its directory in /dev/shm cannot be made", &error));
             }
             _ => {}
         }
         // Everybody can make directories there: it must be this user's own.
         let found = fs::symlink_metadata(&own).map_err(|error| {
-            Refused::system("its directory in /dev/shm cannot be looked at", &error)
+            OpenError::system("its directory in /dev/shm cannot be looked at", &error)
         })?;
         if !found.is_dir() || found.uid() != user || found.mode() & 0o022 != 0 {
-            return Err(Refused::words(
+            return Err(OpenError::invalid(
                 "its directory in /dev/shm is not this user's alone; somebody else has made it",
             ));
         }
@@ -68,7 +68,7 @@ impl Place {
 
 /// A user who cannot create files in the shared directory cannot use any pool there. The error names
 /// the group that may, because "Permission denied" alone does not say what to do.
-fn check_group(shared: &Path) -> Result<(), Refused> {
+fn check_group(shared: &Path) -> Result<(), OpenError> {
     let Ok(path) = CString::new(shared.as_os_str().as_bytes()) else { return Ok(()) };
     // SAFETY: `path` is a string that ends with a zero and outlives the call.
     let allowed = unsafe {
@@ -93,7 +93,7 @@ fn check_group(shared: &Path) -> Result<(), Refused> {
             shared.display()
         ),
     };
-    Err(Refused { problem: problem.into(), cause: Cause::System(libc::EACCES) })
+    Err(OpenError::new(OpenErrorKind::System(libc::EACCES), problem))
 }
 
 fn group_name(id: u32) -> Option<String> {

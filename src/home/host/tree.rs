@@ -7,7 +7,7 @@ use super::attach::take_slot;
 use super::layout::slot_state;
 use super::liveness::try_keep_byte;
 use super::{Host, file, owner_of};
-use crate::home::refused::Cause;
+use crate::home::open::OpenErrorKind;
 use crate::table::{Error, LeaseId, Time};
 
 /// A lease that is held as long as any process has this descriptor open: this one, or those that have inherited it. Closing the descriptor, or dropping this, gives up
@@ -65,8 +65,8 @@ impl Host {
         let refused = |error: std::io::Error| Error::System(error.raw_os_error().unwrap_or(0));
         let descriptor = file::reopen_read_only(&self.place, self.file).map_err(refused)?;
         let slot =
-            take_slot(&descriptor, self.file, try_keep_byte).map_err(|why| match why.cause {
-                Cause::System(number) => Error::System(number),
+            take_slot(&descriptor, self.file, try_keep_byte).map_err(|why| match why.kind {
+                OpenErrorKind::System(number) => Error::System(number),
                 _ => Error::System(libc::EMFILE),
             })?;
         self.file.slots[slot].generation.fetch_add(1, Ordering::AcqRel);
