@@ -127,9 +127,6 @@ mod zeroed;
 
 #[doc(inline)]
 pub use cost::{Advice, FnCost, Kind, MachCap, Task, Verdict};
-#[cfg(target_os = "linux")]
-#[doc(inline)]
-pub use home::host::{HostInfo, Inherited, LockInfo, ProcessInfo, ProcessLife};
 #[doc(inline)]
 pub use inventory::{GpuDevice, GpuSpeed, Inventory, PciAddress, Vendor};
 #[cfg(feature = "nvml")]
@@ -139,6 +136,9 @@ pub use inventory::{Nvml, NvmlOptions};
 pub use manager::{
     ClaimBuilder, EventReader, LeaseManager, Notice, OpenError, Options, Span, Ticket, TimeKind,
 };
+#[cfg(target_os = "linux")]
+#[doc(inline)]
+pub use manager::{HostInfo, Inherited, LockInfo, ProcessInfo, ProcessLife};
 #[doc(inline)]
 pub use pool::{
     DeviceStatus, Env, ExpectedWait, GpuClaim, GpuLease, GpuLeaseEntry, GpuPool, PoolError,

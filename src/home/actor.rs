@@ -5,7 +5,7 @@ use crate::table::Actor;
 /// Of a table on this machine: the real user and the process.
 pub(super) fn of_process() -> Actor {
     #[cfg(target_os = "linux")]
-    let principal = super::host::real_user();
+    let principal = super::real_user();
     // Only tables of one process exist here, and one process is one principal.
     #[cfg(not(target_os = "linux"))]
     let principal = 0;

@@ -5,11 +5,11 @@ mod actor;
 pub(crate) mod clock;
 // Without its engine for the fuzzer, which is built faster then.
 #[cfg(any(feature = "cluster", fuzzing))]
-pub(crate) mod cluster;
+mod cluster;
 #[cfg(fuzzing)]
 pub use cluster::fuzzed;
 #[cfg(target_os = "linux")]
-pub(crate) mod host;
+mod host;
 pub(crate) mod lifecycle;
 mod open;
 pub mod process;
@@ -38,7 +38,9 @@ use clock::Clock;
 #[cfg(feature = "cluster")]
 use cluster::ClusterHome;
 #[cfg(target_os = "linux")]
-use host::{HostHome, HostInfo, Inherited};
+use host::{HostHome, real_user};
+#[cfg(target_os = "linux")]
+pub use host::{HostInfo, Inherited, LockInfo, ProcessInfo, ProcessLife};
 use lifecycle::Lifecycle;
 pub use open::OpenError;
 #[cfg(feature = "capi")]

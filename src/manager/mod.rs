@@ -34,6 +34,8 @@ pub use crate::home::OpenError;
 #[cfg(feature = "capi")]
 pub(crate) use crate::home::default_limits;
 use crate::home::{AnyHome, Home};
+#[cfg(target_os = "linux")]
+pub use crate::home::{HostInfo, Inherited, LockInfo, ProcessInfo, ProcessLife};
 #[cfg(doc)]
 use crate::table::Error;
 use crate::table::Limits;
