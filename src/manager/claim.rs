@@ -305,7 +305,7 @@ impl<'a> ClaimBuilder<'a> {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] with [`Reason::WaitTimedOut`](crate::Reason::WaitTimedOut) when the time is over, or [`Error::System`] if the engine of a table that
+    /// [`Error::Refused`] with [`Reason::WaitTimedOut`](crate::Reason::WaitTimedOut) when the time is over, or [`Error::Unavailable`] if the engine of a table that
     /// machines share cannot be reached then; [`Error::Busy`] at once if the time is zero; otherwise as [`wait`](Self::wait).
     ///
     /// ```

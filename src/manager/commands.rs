@@ -200,7 +200,7 @@ impl LeaseManager {
     ///
     /// # Errors
     ///
-    /// [`Error::NotHeld`] if it was over before, with the reason; [`Error::UnknownLease`]; [`Error::System`] if machines share the table and its engine
+    /// [`Error::NotHeld`] if it was over before, with the reason; [`Error::UnknownLease`]; [`Error::Unavailable`] if machines share the table and its engine
     /// cannot be reached: it is given back as soon as it can be, and need not be released again.
     ///
     /// ```

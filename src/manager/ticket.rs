@@ -203,7 +203,7 @@ impl Ticket {
     fn leave(&mut self) -> Error {
         match self.let_go() {
             // Somebody may have granted it meanwhile.
-            Err(away @ Error::System(_)) => away,
+            Err(Error::Unavailable) => Error::Unavailable,
             _ => Error::Refused(Reason::WaitTimedOut),
         }
     }
@@ -295,7 +295,7 @@ impl LeaseManager {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownTicket`] if nothing is remembered of it; [`Error::System`] if machines share the table and its engine cannot be reached: it is
+    /// [`Error::UnknownTicket`] if nothing is remembered of it; [`Error::Unavailable`] if machines share the table and its engine cannot be reached: it is
     /// withdrawn as soon as it can be.
     ///
     /// ```

@@ -61,7 +61,7 @@ impl GpuClaim<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`], in [`PoolError::Lease`], when the time is over, or [`Error::System`] if the engine of a table that machines share cannot be reached
+    /// [`Error::Refused`], in [`PoolError::Lease`], when the time is over, or [`Error::Unavailable`] if the engine of a table that machines share cannot be reached
     /// then; [`Error::Busy`] if it is zero; otherwise as [`wait`](Self::wait).
     pub fn wait_for(self, patience: impl Into<Span>) -> Result<Option<GpuLease>, PoolError> {
         match patience.into() {

@@ -271,7 +271,7 @@ impl Watched {
             match self.look(&manager) {
                 Ok(some) => draining = some,
                 // The others cannot be told now: next time.
-                Err(Error::System(_)) => {}
+                Err(Error::Unavailable) => {}
                 Err(_) => return,
             }
             last = Instant::now();
@@ -292,7 +292,7 @@ impl Watched {
                 };
                 let mut done = tell();
                 // The others cannot be told now: nobody reports a fault twice.
-                while matches!(done, Err(Error::System(_))) && !stop.load(Ordering::Acquire) {
+                while matches!(done, Err(Error::Unavailable)) && !stop.load(Ordering::Acquire) {
                     std::thread::park_timeout(PATIENCE);
                     done = tell();
                 }

@@ -99,7 +99,7 @@ impl ClusterHome {
 
     /// If etcd cannot be reached, the process gives it back as soon as etcd can be.
     fn or_later<T>(&self, dropped: Dropped, given: Result<T, Error>) -> Result<T, Error> {
-        if matches!(given, Err(super::execute::UNREACHABLE)) {
+        if matches!(given, Err(Error::Unavailable)) {
             self.let_go_later(dropped);
         }
         given

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::execute::{PAUSE, UNREACHABLE};
+use super::execute::PAUSE;
 use super::home::{ClusterHome, State};
 use crate::home::Home;
 use crate::home::clock::Clock;
@@ -125,7 +125,7 @@ impl Ticked for ClusterHome {
             self.give_back(part, owner);
         }
         if part.hearing.take_missed() {
-            let known = self.refresh(part).map_err(|_| UNREACHABLE);
+            let known = self.refresh(part).map_err(|_| Error::Unavailable);
             if known.and_then(|()| self.reap_the_absent(part)).is_err() {
                 part.hearing.has_missed();
             }

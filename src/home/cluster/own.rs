@@ -1,6 +1,6 @@
 //! What a process knows of its own leases in a table that many machines share, without asking anybody.
 
-use super::execute::{UNREACHABLE, take_back};
+use super::execute::take_back;
 use super::home::{ClusterHome, State};
 use crate::home::cluster::{Conditions, Part};
 use crate::table::layout::{Lease, Ticket};
@@ -121,7 +121,7 @@ impl ClusterHome {
             match table.state(id, now) == Some(LeaseState::Held) && part.is_cut_off() {
                 true if self.is_own(part, id) => Err(CUT_OFF),
                 // Nothing is taken over by who may be dead: it would be over.
-                true => Err(UNREACHABLE),
+                true => Err(Error::Unavailable),
                 false => table.renew(now, id, ttl),
             }
         })

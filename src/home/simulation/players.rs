@@ -314,7 +314,7 @@ impl Player {
     /// The engine is away, or was; nothing else is expected.
     fn failed(&self, error: Error) -> Told {
         match error {
-            Error::System(_) | Error::Refused(Reason::EngineLost) if !self.game.reliable => {}
+            Error::Unavailable | Error::Refused(Reason::EngineLost) if !self.game.reliable => {}
             other => self.game.judge.is_wrong(format!("client {}: {other:?}", self.number)),
         }
         Told::Unknown
