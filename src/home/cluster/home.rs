@@ -195,10 +195,6 @@ impl Home for ClusterHome {
     }
 
     fn held(&self) -> u32 {
-        let (held, next_due) = table::held_and_due(&self.memory);
-        if next_due == table::FOREVER || self.clock.now() < next_due {
-            return held;
-        }
         self.query(&HeldCount {})
     }
 
