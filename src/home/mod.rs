@@ -388,10 +388,12 @@ impl AnyHome {
     /// The table in etcd, which is made with these settings if there is none.
     #[cfg(feature = "cluster")]
     pub fn open_cluster(
+        connect: cluster::Connect,
         config: cluster::etcd::Config,
         settings: Settings,
     ) -> Result<AnyHome, Refused> {
-        ClusterHome::open(config, settings).map(AnyHome::Cluster)
+        let engine = connect(&config).map_err(|why| Refused::connect(&config.endpoints, &why))?;
+        ClusterHome::open(engine, config, settings).map(AnyHome::Cluster)
     }
 
     /// Do other processes use the table too?

@@ -191,12 +191,16 @@ impl LeaseManager {
             #[cfg(target_os = "linux")]
             Where::Host(rest) => Self::open_host(url, rest, options),
             #[cfg(feature = "cluster")]
-            Where::Cluster => Self::open_cluster(url, options),
+            Where::Cluster => Self::open_cluster(url, options, &crate::home::cluster::connect),
         }
     }
 
     #[cfg(feature = "cluster")]
-    fn open_cluster(url: &str, options: Options) -> Result<Self, OpenError> {
+    pub(crate) fn open_cluster(
+        url: &str,
+        options: Options,
+        connect: crate::home::cluster::Connect,
+    ) -> Result<Self, OpenError> {
         use crate::home::cluster::etcd::{Config, without_password};
         let shown = without_password(url);
         let fail = |why| OpenError::new(&shown, why);
@@ -205,7 +209,7 @@ impl LeaseManager {
             return Err(fail(Refused::words(problem)));
         }
         let config = Config::parse(url).map_err(|error| fail(Refused::words(error.0)))?;
-        let home = AnyHome::open_cluster(config, options.settings(Options::SHARED_LIMITS));
+        let home = AnyHome::open_cluster(connect, config, options.settings(Options::SHARED_LIMITS));
         Ok(Self::in_home(home.map_err(fail)?, options))
     }
 

@@ -47,7 +47,7 @@ impl Copy {
         let settings = Settings { limits, first_sequence: 1, ..Settings::default() };
         let (replica, arrays) = Replica::try_new(&limits.sizes())?;
         let table = Table::try_attach(arrays, settings)?;
-        let store = Store::new(NAME, replica.clone());
+        let store = Store::new(NAME, replica.clone(), 256);
         let mut copy =
             Copy { table, replica, store, kv, owner, mark: u128::from(owner) << 64, clock: 0 };
         if !copy.store.load(&copy.kv).ok()? {

@@ -145,5 +145,9 @@ pub(crate) trait Engine: Kv + fmt::Debug {
     fn refusal(&self) -> Option<Error> {
         None
     }
+    /// After how many changes a process writes a whole copy of the table.
+    fn changes_per_base(&self) -> u64 {
+        256
+    }
     fn close(&self);
 }

@@ -50,11 +50,16 @@ mod tests;
 #[cfg(test)]
 mod times;
 
+/// Connects with the engine that a URL names.
+#[cfg(feature = "cluster")]
+pub(crate) type Connect<'a> = &'a dyn Fn(&etcd::Config) -> Result<Box<dyn kv::Engine>, kv::Trouble>;
+
 #[cfg(feature = "cluster")]
 pub(crate) use {
     group::{Conditions, Flight, Group, Outcome, Receipt},
     home::ClusterHome,
     kv::{Answer, Op, Range, Revision, Trouble, Txn},
+    on_etcd::connect,
     part::{Part, Seat},
     replica::{Replica, Written},
     store::{Failure, Made, Store},

@@ -63,6 +63,8 @@ pub(crate) struct Store {
     /// Up to which change there is a whole copy in the engine.
     base: u64,
     base_revision: Revision,
+    /// After so many changes a whole copy is due.
+    changes_per_base: u64,
 }
 
 /// So many processes are called one by one.
@@ -71,16 +73,21 @@ const MOST_CALLED: usize = 64;
 /// So many changes come with the answer to one that was overtaken: all of them together are no more than an answer can hold.
 const AT_ONCE: u64 = 64;
 
-/// After so many changes a whole copy is due; earlier in tests, so that short runs meet them, too.
-pub(super) const CHANGES: u64 = if cfg!(test) { 16 } else { 256 };
-
 /// A whole copy comes in pieces of this size: half of what the engine takes at once.
 const PIECE: usize = 512 << 10;
 
 impl Store {
-    pub fn new(name: &str, replica: Replica) -> Self {
-        let keys = Keys::new(name);
-        Store { keys, replica, number: 0, head: 0, last: None, base: 0, base_revision: 0 }
+    pub fn new(name: &str, replica: Replica, changes_per_base: u64) -> Self {
+        Store {
+            keys: Keys::new(name),
+            replica,
+            number: 0,
+            head: 0,
+            last: None,
+            base: 0,
+            base_revision: 0,
+            changes_per_base,
+        }
     }
 
     /// Reads everything. False if there is nothing yet.
@@ -288,7 +295,7 @@ impl Store {
     /// A whole copy for the engine, if one is due. The copy here must be as the engine has it.
     pub fn base_if_due(&self) -> Option<Base> {
         // Somebody else's may be one of later changes than this copy has.
-        (self.number.saturating_sub(self.base) >= CHANGES).then(|| Base {
+        (self.number.saturating_sub(self.base) >= self.changes_per_base).then(|| Base {
             keys: self.keys.clone(),
             number: self.number,
             unchanged: (self.keys.base(), self.base_revision),

@@ -4,12 +4,15 @@ use super::keys::Keys;
 use super::kv::{Kv, Op, Txn};
 use super::model::{Fate, Model};
 use super::replica::{Replica, Written};
-use super::store::{CHANGES, Delta, Failure, Made, Store};
+use super::store::{Delta, Failure, Made, Store};
 use crate::home::arrays::Arrays;
 use crate::table::cell::Cell;
 use crate::table::{Claim, Error, Limits, Memory, Outcome, Settings, Table};
 use parking_lot::Mutex;
 use std::sync::Arc;
+
+/// After so many changes a whole copy is due: early, so that short runs meet one.
+const CHANGES: u64 = 16;
 
 pub(super) struct Random(pub u64);
 
@@ -40,7 +43,7 @@ impl Client {
     fn new(number: u16) -> Self {
         let (replica, arrays) = Replica::try_new(&settings().limits.sizes()).unwrap();
         let table = Table::try_attach(arrays, settings()).unwrap();
-        let store = Store::new("pool", replica.clone());
+        let store = Store::new("pool", replica.clone(), CHANGES);
         Client { table, replica, store, number, changes: 0 }
     }
 

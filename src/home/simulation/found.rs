@@ -42,7 +42,7 @@ fn play_with(server: Shared, seed: u64, machines: Vec<Role>) {
 }
 
 fn open() -> LeaseManager {
-    LeaseManager::open_with(SHARED, Options::real()).unwrap_or_else(|error| panic!("{error}"))
+    super::open(SHARED, Options::real()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Nobody could tell whether the claim had come to count, so it was made again: and was refused because of itself. A release was told that somebody

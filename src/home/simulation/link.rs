@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::machine::{self, Process, Sim, TaskId};
 use super::server::{self, Shared};
-use crate::home::cluster::etcd::{Config, half_to_whole};
+use crate::home::cluster::etcd::half_to_whole;
 use crate::home::cluster::kv::{
     Answer, Engine, Entry, Kv, Listener, Op, Range, Revision, Session, SessionNews, Trouble, Txn,
     Watch, WatchNews,
@@ -48,9 +48,10 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub fn new(config: &Config) -> Option<Link> {
-        let (sim, task) = machine::inside()?;
-        Some(Link { process: sim.process_of(task), timeout: config.timeout })
+    /// The connection of the process that runs.
+    pub fn new(timeout: Duration) -> Link {
+        let (sim, task) = Self::inside();
+        Link { process: sim.process_of(task), timeout }
     }
 
     fn inside() -> (Rc<Sim>, TaskId) {
@@ -155,6 +156,11 @@ impl Engine for Link {
             move |_| Some(server::watch(&server, process, range.clone(), tell.take()?))
         })?;
         Ok(Box::new(SimWatch(id.ok_or_else(|| Trouble::Unknown("no answer".to_owned()))?)))
+    }
+
+    /// Early, so that short runs meet whole copies.
+    fn changes_per_base(&self) -> u64 {
+        16
     }
 
     fn close(&self) {}

@@ -18,10 +18,14 @@ mod server;
 mod tests;
 pub(crate) mod world;
 
-use super::cluster::etcd::Config;
-use super::cluster::kv::Engine;
+use crate::{LeaseManager, OpenError, Options};
 
-/// The engine that a thread reaches, if it runs on a simulated machine.
-pub(crate) fn engine(config: &Config) -> Option<Box<dyn Engine>> {
-    Some(Box::new(link::Link::new(config)?))
+/// Opens a table as [`LeaseManager::open_with`] does, with the simulated engine in place of etcd.
+fn open(url: &str, options: Options) -> Result<LeaseManager, OpenError> {
+    if !url.starts_with("etcd:") {
+        return LeaseManager::open_with(url, options);
+    }
+    LeaseManager::open_cluster(url, options, &|config| {
+        Ok(Box::new(link::Link::new(config.timeout)))
+    })
 }

@@ -108,7 +108,7 @@ fn live(game: &Rc<Game>, process: Process) {
     let sim = &game.sim;
     let limits = Limits { leases: 64, tickets: 64, resources: 16, history: 256 };
     let manager = loop {
-        match LeaseManager::open_with(game.url, Options::real().limits(limits)) {
+        match super::open(game.url, Options::real().limits(limits)) {
             Ok(manager) => break manager,
             Err(error) => {
                 sim.note(|| format!("process {process}: {error}"));

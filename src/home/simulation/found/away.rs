@@ -113,7 +113,7 @@ fn what_is_dropped_while_the_engine_is_away_is_given_back() {
     play(
         1,
         vec![Box::new(|sim, server| {
-            let manager = LeaseManager::open_with(PATIENT, Options::real()).unwrap();
+            let manager = crate::home::simulation::open(PATIENT, Options::real()).unwrap();
             let lease = manager.acquire("a", "holder", HOUR).unwrap();
             let claim = |resource| manager.claim("another").of(&[resource]).ttl(HOUR).enqueue();
             let [waiting, granted] = ["a", "b"].map(|resource| claim(resource).unwrap());
