@@ -2,13 +2,11 @@
 //! it has no rule of its own.
 
 mod actor;
-mod arrays;
+pub(crate) mod arrays;
 pub(crate) mod clock;
 // Without its engine for the fuzzer, which is built faster then.
 #[cfg(any(feature = "cluster", fuzzing))]
 pub(crate) mod cluster;
-#[cfg(fuzzing)]
-pub use cluster::fuzzed;
 #[cfg(target_os = "linux")]
 pub(crate) mod host;
 pub(crate) mod lifecycle;
@@ -18,8 +16,6 @@ pub(crate) mod refused;
 pub(crate) mod settled;
 #[cfg(target_os = "linux")]
 pub(crate) mod signal_fd;
-#[cfg(all(test, feature = "cluster", unix))]
-pub(crate) mod simulation;
 mod ticker;
 pub(crate) mod waiters;
 

@@ -13,7 +13,7 @@ use super::replica::Replica;
 
 /// A change that is to be made.
 #[derive(Debug)]
-pub(crate) struct Delta {
+pub struct Delta {
     pub made_by: u16,
     /// No other change has the same: so whoever had no answer can find out whether its change was made.
     pub mark: u128,
@@ -22,7 +22,7 @@ pub(crate) struct Delta {
 
 /// What became of an attempt to make a change.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Made {
+pub enum Made {
     Done,
     /// Others were faster, or may have been: undo it, then [`Store::follow`] them.
     Overtaken(Vec<Entry>),
@@ -32,7 +32,7 @@ pub(crate) enum Made {
 
 /// Why the copy cannot go on.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// Nothing was done.
     Engine(Trouble),
     /// It may have been done, or be done yet: [`Store::find_out`] until there is an answer.
@@ -52,7 +52,7 @@ impl From<Trouble> for Failure {
 
 /// How far this process's copy has come.
 #[derive(Debug)]
-pub(crate) struct Store {
+pub struct Store {
     keys: Keys,
     replica: Replica,
     /// The last change that the copy has, and the revision of `head` with which it was made.
@@ -163,13 +163,6 @@ impl Store {
         let (rest, _) = kv.read(&self.keys.changes_from(self.number + 1))?;
         self.add(&rest)?;
         if self.number >= last || self.load(kv)? { Ok(()) } else { Err(Failure::Corrupt) }
-    }
-
-    /// Asks what others have done, and does it.
-    #[cfg(any(test, fuzzing))]
-    pub fn catch_up(&mut self, kv: &dyn Kv) -> Result<bool, Failure> {
-        let read = Self::ask(kv, self.news())?;
-        self.follow(kv, &read, self.number)
     }
 
     /// Reads several things at one moment.
@@ -311,7 +304,7 @@ impl Store {
 
 /// A whole copy that is to be written.
 #[derive(Debug)]
-pub(crate) struct Base {
+pub struct Base {
     keys: Keys,
     number: u64,
     unchanged: (String, Revision),
