@@ -96,10 +96,13 @@
 //! AMD's and Intel's devices need no feature. Tested on Linux, x86-64, with Rust 1.92 and newer. On other systems `host:` and file descriptors
 //! are missing, and nothing has been tried.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(any(ternlease_sim, fuzzing), allow(missing_docs))]
 #![deny(unsafe_code)]
 
 #[cfg(all(feature = "cluster", not(target_os = "linux")))]
 compile_error!("the feature `cluster` needs Linux so far");
+#[cfg(all(ternlease_sim, not(feature = "cluster")))]
+compile_error!("the simulator needs the feature `cluster`");
 
 pub mod cost;
 // The boundary to C takes raw pointers; each of its files says why what it does with them is right.
@@ -118,7 +121,9 @@ pub mod pool;
 #[path = "ffi/ring.rs"]
 mod ring;
 mod rt;
-
+#[cfg(any(ternlease_sim, fuzzing))]
+#[doc(hidden)]
+pub mod sim_api;
 #[forbid(unsafe_code)]
 pub mod table;
 // Zeroed memory needs the allocator's promise, which only unsafe code can take up.

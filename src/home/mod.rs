@@ -5,9 +5,7 @@ mod actor;
 pub(crate) mod clock;
 // Without its engine for the fuzzer, which is built faster then.
 #[cfg(any(feature = "cluster", fuzzing))]
-mod cluster;
-#[cfg(fuzzing)]
-pub use cluster::fuzzed;
+pub(crate) mod cluster;
 #[cfg(target_os = "linux")]
 mod host;
 pub(crate) mod lifecycle;
@@ -17,8 +15,6 @@ pub mod process;
 pub(crate) mod settled;
 #[cfg(target_os = "linux")]
 pub(crate) mod signal_fd;
-#[cfg(all(test, feature = "cluster", unix))]
-pub(crate) mod simulation;
 mod ticker;
 pub(crate) mod waiters;
 
@@ -37,6 +33,8 @@ use crate::table::{
 use clock::Clock;
 #[cfg(feature = "cluster")]
 use cluster::ClusterHome;
+#[cfg(ternlease_sim)]
+pub(crate) use cluster::Connect;
 #[cfg(target_os = "linux")]
 use host::{HostHome, real_user};
 #[cfg(target_os = "linux")]

@@ -6,7 +6,7 @@ use std::fmt;
 #[cfg(feature = "cluster")]
 use super::cluster::etcd::{Config, without_password};
 #[cfg(feature = "cluster")]
-use super::cluster::{ClusterHome, Trouble};
+use super::cluster::{self, ClusterHome, Trouble};
 #[cfg(target_os = "linux")]
 use super::host::{HostHome, Place};
 use super::{AnyHome, ProcessHome};
@@ -52,23 +52,31 @@ impl AnyHome {
                 .and_then(|place| HostHome::open(place, settings(SHARED_LIMITS)))
                 .map(AnyHome::Host),
             #[cfg(feature = "cluster")]
-            Kind::Cluster => {
-                return open_cluster(url, real_clock, settings(SHARED_LIMITS))
-                    .map_err(|error| error.with_url(&without_password(url)));
+            Kind::Cluster if !real_clock => {
+                let problem = "machines share real time; ticks are counted by one process alone";
+                return Err(OpenError::invalid(problem).with_url(&without_password(url)));
             }
+            #[cfg(feature = "cluster")]
+            Kind::Cluster => return Self::open_cluster(url, settings, &cluster::connect),
         };
         opened.map_err(|error| error.with_url(url))
     }
-}
 
-#[cfg(feature = "cluster")]
-fn open_cluster(url: &str, real_clock: bool, settings: Settings) -> Result<AnyHome, OpenError> {
-    if !real_clock {
-        let problem = "machines share real time; ticks are counted by one process alone";
-        return Err(OpenError::invalid(problem));
+    /// Opens the table that an `etcd:` URL names, in the engine that `connect` provides.
+    #[cfg(feature = "cluster")]
+    pub fn open_cluster(
+        url: &str,
+        settings: impl FnOnce(Limits) -> Settings,
+        connect: cluster::Connect<'_>,
+    ) -> Result<AnyHome, OpenError> {
+        let open = || {
+            let config = Config::parse(url).map_err(|error| OpenError::invalid(error.0))?;
+            let engine =
+                connect(&config).map_err(|why| OpenError::connect(&config.endpoints, &why))?;
+            ClusterHome::open(engine, config, settings(SHARED_LIMITS)).map(AnyHome::Cluster)
+        };
+        open().map_err(|error| error.with_url(&without_password(url)))
     }
-    let config = Config::parse(url).map_err(|error| OpenError::invalid(error.0))?;
-    ClusterHome::open(config, settings).map(AnyHome::Cluster)
 }
 
 /// The limits of a new table of the home that a URL names.

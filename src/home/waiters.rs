@@ -37,12 +37,7 @@ pub(crate) fn this_thread() -> Waker {
     thread_local! {
         static OWN: Waker = new();
     }
-    #[cfg(all(test, feature = "cluster", unix))]
-    if rt::is_simulated() {
-        return new();
-    }
-    // A thread that is ending may have lost it already.
-    OWN.try_with(Waker::clone).unwrap_or_else(|_| new())
+    rt::with_local(&OWN, Waker::clone).unwrap_or_else(new)
 }
 
 /// Which waker of a ticket it is.

@@ -190,6 +190,17 @@ impl LeaseManager {
         Ok(Self::in_home(home, options))
     }
 
+    /// As [`Self::open_with`], on another engine than etcd.
+    #[cfg(ternlease_sim)]
+    pub(crate) fn open_cluster(
+        url: &str,
+        options: Options,
+        connect: crate::home::Connect<'_>,
+    ) -> Result<Self, OpenError> {
+        let home = AnyHome::open_cluster(url, |limits| options.settings(limits), connect)?;
+        Ok(Self::in_home(home, options))
+    }
+
     /// A table of its own in this process, made to measure. Ends the program if the system does not give the memory, as collections
     /// do; [`Self::open_with`] is an error then.
     ///

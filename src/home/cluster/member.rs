@@ -9,6 +9,7 @@ use super::home::{ClusterHome, State};
 use crate::home::Home;
 use crate::home::clock::Clock;
 use crate::home::cluster::etcd::{Config, half_to_whole};
+use crate::home::cluster::kv::Engine;
 use crate::home::cluster::{Conditions, Failure, Group, Made, Part, Replica, Seat};
 use crate::home::open::{OpenError, OpenErrorKind};
 use crate::home::ticker::Ticked;
@@ -25,10 +26,15 @@ const NAP: Duration = Duration::from_secs(1);
 const LATE: Duration = Duration::from_millis(500);
 
 impl ClusterHome {
-    /// The home of the table that a URL names, which is made with these settings if there is none.
-    pub fn open(config: Config, mut settings: Settings) -> Result<Arc<Self>, OpenError> {
+    /// The home of the table of that name in an engine, which is made with these settings if there
+    /// is none.
+    pub fn open(
+        engine: Box<dyn Engine>,
+        config: Config,
+        mut settings: Settings,
+    ) -> Result<Arc<Self>, OpenError> {
         let since_1970 = rt::since_1970();
-        let (engine, shape) = Part::connect(&config, settings.limits)
+        let shape = Part::agree(&*engine, &config, settings.limits)
             .map_err(|why| OpenError::connect(&config.endpoints, &why))?;
         settings.limits = shape.limits;
         settings.first_sequence = first_sequence(shape.limits, since_1970);

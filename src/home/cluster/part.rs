@@ -11,7 +11,6 @@ use super::etcd::Config;
 use super::hearing::Hearing;
 use super::keys::Keys;
 use super::kv::{Answer, Engine, Kv, Op, Range, Revision, Session, Trouble, Txn};
-use super::on_etcd::OnEtcd;
 use super::replica::Replica;
 use super::shape::Shape;
 use super::store::{Delta, Store};
@@ -84,9 +83,9 @@ pub(crate) struct Seat {
 }
 
 impl Part {
-    /// Connects, and agrees with the others on how much fits into the table and when its time began: as its first process said.
-    pub fn connect(config: &Config, limits: Limits) -> Result<(Box<dyn Engine>, Shape), Trouble> {
-        let engine = engine_of(config)?;
+    /// Agrees with the other processes on the size of the table and on the beginning of its time:
+    /// the first process decides.
+    pub fn agree(engine: &dyn Engine, config: &Config, limits: Limits) -> Result<Shape, Trouble> {
         let shape = Keys::new(&config.name).shape();
         let wanted = Shape::from_now_on(limits);
         let value = wanted.encode();
@@ -95,8 +94,8 @@ impl Part {
             then: vec![Op::Put { key: shape.clone(), value, session: None }],
             otherwise: vec![Range::only(shape)],
         };
-        let agreed = match engine.txn(&txn)? {
-            Answer::Done(_) => wanted,
+        match engine.txn(&txn)? {
+            Answer::Done(_) => Ok(wanted),
             Answer::Changed(read) => {
                 let found = read.concat().into_iter().next();
                 let found = found.and_then(|entry| Shape::decode(&entry.value));
@@ -104,10 +103,9 @@ impl Part {
                     let why = "its table is damaged, or another version of ternlease made it; \
                                use one version on all machines, or another name for the table";
                     Trouble::Refused(why.to_owned())
-                })?
+                })
             }
-        };
-        Ok((engine, agreed))
+        }
     }
 
     pub fn new(engine: Box<dyn Engine>, config: Config, replica: Replica) -> Part {
@@ -138,7 +136,7 @@ impl Part {
     }
 
     pub fn new_store(&self) -> Store {
-        Store::new(&self.config.name, self.replica.clone())
+        Store::new(&self.config.name, self.replica.clone(), self.engine.changes_per_base())
     }
 
     pub fn kv(&self) -> &dyn Kv {
@@ -434,12 +432,4 @@ impl Part {
     pub fn close(&self) {
         self.engine.close();
     }
-}
-
-fn engine_of(config: &Config) -> Result<Box<dyn Engine>, Trouble> {
-    #[cfg(all(test, unix))]
-    if let Some(engine) = crate::home::simulation::engine(config) {
-        return Ok(engine);
-    }
-    Ok(Box::new(OnEtcd::connect(config)?))
 }

@@ -23,7 +23,7 @@ use crate::zeroed::ZeroedArray;
 
 /// The memory of one copy, and the notes on what was changed in it. Clones are the same copy.
 #[derive(Debug, Clone)]
-pub(crate) struct Replica {
+pub struct Replica {
     words: ZeroedArray<Cell64>,
     /// So many of the words are the table's; the others are told to nobody.
     shared: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Replica {
 
 /// A cell was changed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Written {
+pub struct Written {
     place: u32,
     width: Width,
     old: u64,

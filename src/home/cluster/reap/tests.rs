@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::home::Home;
+use crate::home::cluster::connect;
 use crate::home::cluster::etcd::Config;
 use crate::home::cluster::servers::Etcd;
 use crate::table::query::HeldCount;
@@ -13,7 +14,9 @@ fn open(etcd: &Etcd) -> Arc<ClusterHome> {
     let limits = Limits { leases: 8, tickets: 8, resources: 8, history: 8 };
     let url = format!("etcd://{}/joined?timeout=5", etcd.authority());
     let config = Config::parse(&url).expect("it is a URL");
-    ClusterHome::open(config, Settings { limits, ..Settings::default() }).expect("it opens")
+    let engine = connect(&config).expect("it connects");
+    let settings = Settings { limits, ..Settings::default() };
+    ClusterHome::open(engine, config, settings).expect("it opens")
 }
 
 /// Who is late to notice a death finds somebody else under the number of the dead: it comes to an end, and takes nothing from the living.

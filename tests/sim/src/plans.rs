@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 use super::link;
 use super::machine::Sim;
 use super::nemesis::{Nemesis, Woes};
-use super::players::Game;
 use super::server::{Server, Shared};
+use super::workload::Workload;
 
 /// What a run is made of: the same plan is the same run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Plan {
     seed: u64,
     machines: u64,
-    players: u64,
+    clients: u64,
     moves: u64,
     resources: u64,
     woes: Woes,
@@ -25,18 +25,18 @@ struct Plan {
 impl Plan {
     /// One of many.
     fn of(seed: u64) -> Plan {
-        let mut chance = super::chance::Chance::new(seed ^ 0x5eed);
+        let mut rng = super::rng::Rng::new(seed ^ 0x5eed);
         let mut woes = Woes::NONE;
         // Where everything goes wrong at once, some things never get so far.
         for (_, woe) in woes.each() {
-            *woe = chance.below(3) != 0;
+            *woe = rng.below(3) != 0;
         }
         Plan {
             seed,
-            machines: 2 + chance.below(3),
-            players: 1 + chance.below(3),
-            moves: 4 + chance.below(12),
-            resources: 1 + chance.below(3),
+            machines: 2 + rng.below(3),
+            clients: 1 + rng.below(3),
+            moves: 4 + rng.below(12),
+            resources: 1 + rng.below(3),
             woes,
         }
     }
@@ -46,8 +46,8 @@ impl Plan {
         let mut plans = vec![
             Plan { machines: self.machines / 2, ..self },
             Plan { machines: self.machines - 1, ..self },
-            Plan { players: self.players / 2, ..self },
-            Plan { players: self.players - 1, ..self },
+            Plan { clients: self.clients / 2, ..self },
+            Plan { clients: self.clients - 1, ..self },
             Plan { moves: self.moves / 2, ..self },
             Plan { moves: self.moves - 1, ..self },
             Plan { resources: self.resources - 1, ..self },
@@ -58,7 +58,7 @@ impl Plan {
             plans.push(fewer);
         }
         plans.retain(|it| {
-            *it != self && it.machines > 0 && it.players > 0 && it.moves > 0 && it.resources > 0
+            *it != self && it.machines > 0 && it.clients > 0 && it.moves > 0 && it.resources > 0
         });
         plans
     }
@@ -66,9 +66,9 @@ impl Plan {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Plan { seed, machines, players, moves, resources, mut woes } = *self;
+        let Plan { seed, machines, clients, moves, resources, mut woes } = *self;
         let woes: String = woes.each().iter().filter(|it| *it.1).map(|it| it.0).collect();
-        write!(f, "{seed},{machines},{players},{moves},{resources},{woes}")
+        write!(f, "{seed},{machines},{clients},{moves},{resources},{woes}")
     }
 }
 
@@ -77,12 +77,12 @@ impl FromStr for Plan {
     fn from_str(text: &str) -> Result<Plan, Self::Err> {
         let mut words = text.split(',');
         let mut number = || words.next().unwrap_or("").parse::<u64>();
-        let (seed, machines, players, moves, resources) =
+        let (seed, machines, clients, moves, resources) =
             (number()?, number()?, number()?, number()?, number()?);
         let letters = words.next().unwrap_or("");
         let mut woes = Woes::NONE;
         woes.each().into_iter().for_each(|(letter, woe)| *woe = letters.contains(letter));
-        Ok(Plan { seed, machines, players, moves, resources, woes })
+        Ok(Plan { seed, machines, clients, moves, resources, woes })
     }
 }
 
@@ -121,18 +121,21 @@ fn run(plan: Plan, url: &'static str, traced: bool, engine: Engine) -> Report {
     let sim = Sim::new(plan.seed, traced);
     let server = engine(&sim, plan.woes);
     link::serve(Some(server.clone()));
-    let game = Game::new(
+    let workload = Workload::new(
         sim.clone(),
         url,
-        [plan.players, plan.moves, plan.resources],
+        [plan.clients, plan.moves, plan.resources],
         plan.woes.spare_the_engine(),
     );
-    let nemesis = Nemesis::begin(game.clone(), server, plan.woes, plan.machines, BLOWS_UNTIL);
-    let over = || game.judge.wrong().is_some() || game.present.get() == 0 || sim.now() > LONGEST;
+    let nemesis = Nemesis::begin(workload.clone(), server, plan.woes, plan.machines, BLOWS_UNTIL);
+    let over =
+        || workload.checker.wrong().is_some() || workload.present.get() == 0 || sim.now() > LONGEST;
     let ended = catch_unwind(AssertUnwindSafe(|| sim.run(STEPS, over)));
     let verdict = match ended {
         Err(panic) => Err(format!("a panic: {}", text_of(&*panic))),
-        Ok(true) if game.present.get() == 0 || game.judge.wrong().is_some() => game.judge.verdict(),
+        Ok(true) if workload.present.get() == 0 || workload.checker.wrong().is_some() => {
+            workload.checker.verdict()
+        }
         Ok(_) => Err(format!("it comes to no end: {}", sim.unfinished().join(", "))),
     };
     drop(nemesis);
@@ -140,9 +143,9 @@ fn run(plan: Plan, url: &'static str, traced: bool, engine: Engine) -> Report {
     link::serve(None);
     Report {
         steps: sim.steps(),
-        grants: game.judge.grants(),
+        grants: workload.checker.grants(),
         digest: sim.digest(),
-        unsearched: game.judge.is_unsearched(),
+        unsearched: workload.checker.is_unsearched(),
         verdict,
         trace: sim.trace(),
     }
@@ -177,7 +180,7 @@ fn tell(plan: Plan, url: &'static str, why: &str) -> ! {
     let small_why = report.verdict.unwrap_err();
     panic!(
         "plan {plan}: {why}\n\nthe smallest that fails: {small}\n{trace}\n{small_why}\n\n\
-         again: TERN_PLAN={small} cargo test --features cluster --lib simulation -- --nocapture"
+         again: TERN_PLAN={small} scripts/cargo-sim test plans -- --nocapture"
     );
 }
 
@@ -234,7 +237,7 @@ fn machines_that_share_a_table() {
 #[test]
 fn machines_that_come_and_go() {
     let reliable = |plan: Plan| Plan {
-        players: 3,
+        clients: 3,
         woes: Woes { deaths: true, news: plan.woes.news, clocks: plan.woes.clocks, ..Woes::NONE },
         ..plan
     };
@@ -246,7 +249,7 @@ fn machines_that_come_and_go() {
 fn threads_that_share_a_table() {
     let alone = |plan: Plan| Plan {
         machines: 1,
-        players: plan.players * 2,
+        clients: plan.clients * 2,
         woes: Woes { deaths: false, ..plan.woes },
         ..plan
     };
@@ -302,7 +305,7 @@ fn a_careless_engine_is_found_out() {
     let found = (1..200).find_map(|seed| {
         // A crowd, where nothing stays unnoticed for long.
         let plan =
-            Plan { seed, machines: 3, players: 3, moves: 15, resources: 1, woes: Woes::NONE };
+            Plan { seed, machines: 3, clients: 3, moves: 15, resources: 1, woes: Woes::NONE };
         let why = run(plan, SHARED, false, careless).verdict.err()?;
         complaints.iter().any(|complaint| why.contains(complaint)).then_some((plan, why))
     });

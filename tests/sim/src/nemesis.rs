@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::machine::{Process, Sim};
-use super::players::Game;
 use super::server::{self, Faults, Shared};
+use super::workload::Workload;
 
 /// Which things go wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Woes {
 const BETWEEN: u64 = 3_000_000;
 
 pub(super) struct Nemesis {
-    game: Rc<Game>,
+    workload: Rc<Workload>,
     server: Shared,
     woes: Woes,
     /// The machines that run.
@@ -73,7 +73,7 @@ pub(super) struct Nemesis {
 impl Nemesis {
     /// Starts the machines, and strikes until that time.
     pub fn begin(
-        game: Rc<Game>,
+        workload: Rc<Workload>,
         server: Shared,
         woes: Woes,
         machines: u64,
@@ -88,14 +88,14 @@ impl Nemesis {
         }
         server.borrow_mut().faults = faults;
         let nemesis = Rc::new(Nemesis {
-            game,
+            workload,
             server,
             woes,
             alive: RefCell::default(),
             spare: RefCell::new(machines),
         });
         for _ in 0..machines {
-            nemesis.game.expect_one();
+            nemesis.workload.expect_one();
             nemesis.start_machine();
         }
         nemesis.strike_later(until);
@@ -103,7 +103,7 @@ impl Nemesis {
     }
 
     fn sim(&self) -> &Rc<Sim> {
-        &self.game.sim
+        &self.workload.sim
     }
 
     fn start_machine(&self) {
@@ -113,7 +113,7 @@ impl Nemesis {
         let calendar = if self.woes.clocks { sim.below(6_000_000) as i64 - 3_000_000 } else { 0 };
         let process = sim.add_process(rate, calendar);
         self.alive.borrow_mut().insert(process);
-        self.game.begin(process);
+        self.workload.begin(process);
     }
 
     fn strike_later(self: &Rc<Self>, until: u64) {
@@ -131,7 +131,7 @@ impl Nemesis {
     fn rest(&self) {
         self.server.borrow_mut().faults = Faults::default();
         self.sim().note(|| "nothing goes wrong any more".to_owned());
-        self.game.calm.set(true);
+        self.workload.calm.set(true);
     }
 
     fn strike(self: &Rc<Self>) {
@@ -149,15 +149,18 @@ impl Nemesis {
                 sim.note(|| format!("process {victim} stands still for {time} us"));
                 sim.pause(victim, sim.now() + time);
             }
-            2 if self.woes.deaths && *self.spare.borrow() > 0 && self.game.is_playing(victim) => {
+            2 if self.woes.deaths
+                && *self.spare.borrow() > 0
+                && self.workload.is_playing(victim) =>
+            {
                 sim.note(|| format!("process {victim} dies"));
                 *self.spare.borrow_mut() -= 1;
                 self.alive.borrow_mut().remove(&victim);
                 sim.kill(victim);
-                self.game.was_killed(victim);
+                self.workload.was_killed(victim);
                 // Perhaps only after the others have noticed, so that it takes the dead one's number.
                 let me = self.clone();
-                self.game.expect_one();
+                self.workload.expect_one();
                 sim.after(sim.below(5_000_000), None, move |_| me.start_machine());
             }
             3 if self.woes.cuts && sim.below(3) == 0 => {

@@ -1,7 +1,7 @@
 //! The same, of machines that were cut off or turned away.
 
 use super::*;
-use crate::table::{LeaseId, TicketId};
+use ternlease::table::{LeaseId, TicketId};
 
 /// Who was cut off listens anew when it is back. It was just being told that a process had gone, where nobody listens any more: nobody gave back what the
 /// dead had.
@@ -113,7 +113,7 @@ fn what_is_dropped_while_the_engine_is_away_is_given_back() {
     play(
         1,
         vec![Box::new(|sim, server| {
-            let manager = LeaseManager::open_with(PATIENT, Options::real()).unwrap();
+            let manager = crate::open(PATIENT, Options::real()).unwrap();
             let lease = manager.acquire("a", "holder", HOUR).unwrap();
             let claim = |resource| manager.claim("another").of(&[resource]).ttl(HOUR).enqueue();
             let [waiting, granted] = ["a", "b"].map(|resource| claim(resource).unwrap());

@@ -1,15 +1,17 @@
 //! Several processes on one engine that loses, delays and repeats: in the end all copies are the same, and nothing was done twice or half.
 
-use super::keys::Keys;
-use super::kv::{Kv, Op, Txn};
-use super::model::{Fate, Model};
-use super::replica::{Replica, Written};
-use super::store::{CHANGES, Delta, Failure, Made, Store};
-use crate::memory::Arrays;
-use crate::table::cell::Cell;
-use crate::table::{Claim, Error, Limits, Memory, Outcome, Settings, Table};
-use parking_lot::Mutex;
-use std::sync::Arc;
+use super::memory_store::{Fate, MemoryStore};
+use std::sync::{Arc, Mutex};
+use ternlease::sim_api::Arrays;
+use ternlease::sim_api::keys::Keys;
+use ternlease::sim_api::kv::{Kv, Op, Txn};
+use ternlease::sim_api::replica::{Replica, Written};
+use ternlease::sim_api::store::{Delta, Failure, Made, Store};
+use ternlease::sim_api::{TableAccess, catch_up};
+use ternlease::table::{Claim, Error, Limits, Outcome, Settings, Table};
+
+/// After so many changes a whole copy is due: early, so that short runs meet one.
+const CHANGES: u64 = 16;
 
 pub(super) struct Random(pub u64);
 
@@ -39,8 +41,8 @@ fn settings() -> Settings {
 impl Client {
     fn new(number: u16) -> Self {
         let (replica, arrays) = Replica::try_new(&settings().limits.sizes()).unwrap();
-        let table = Table::try_attach(arrays, settings()).unwrap();
-        let store = Store::new("pool", replica.clone());
+        let table = Table::attach(arrays, settings()).unwrap();
+        let store = Store::new("pool", replica.clone(), CHANGES);
         Client { table, replica, store, number, changes: 0 }
     }
 
@@ -115,7 +117,7 @@ impl Client {
 fn copies_agree_whatever_happens_to_requests() {
     for seed in 1..40u64 {
         let mut luck = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let kv = Model::new(move || match luck.below(20) {
+        let kv = MemoryStore::new(move || match luck.below(20) {
             0 => Fate::Lost,
             1 | 2 => Fate::Mute,
             3 => Fate::Late,
@@ -157,7 +159,7 @@ fn copies_agree_whatever_happens_to_requests() {
             }
         }
         for client in &mut clients {
-            while client.store.catch_up(&kv).is_err() {}
+            while catch_up(&mut client.store, &kv).is_err() {}
             assert_eq!(client.table.verify(), Ok(()), "seed {seed}");
         }
         let all: Vec<Vec<(u32, u64)>> =
@@ -176,7 +178,7 @@ fn copies_agree_whatever_happens_to_requests() {
 /// A process that lags behind learns of a copy of later changes: it must not put its own, older one in that one's place.
 #[test]
 fn a_copy_is_never_replaced_by_an_older_one() {
-    let kv = Model::new(|| Fate::Answered);
+    let kv = MemoryStore::new(|| Fate::Answered);
     let (mut busy, mut idle) = (Client::new(1), Client::new(2));
     busy.open(&kv);
     let change = |client: &mut Client, count: u64| {
@@ -197,7 +199,7 @@ fn a_copy_is_never_replaced_by_an_older_one() {
     idle.store.has_base(found);
     assert!(idle.store.base_if_due().is_none(), "it would take the later one's place");
     change(&mut busy, 1);
-    idle.store.catch_up(&kv).unwrap();
+    catch_up(&mut idle.store, &kv).unwrap();
     assert!(idle.replica.words().eq(busy.replica.words()));
 }
 
@@ -205,7 +207,7 @@ fn a_copy_is_never_replaced_by_an_older_one() {
 #[test]
 fn a_number_that_no_table_reaches_makes_no_sense() {
     for (head, base) in [(u64::MAX, u64::MAX), (u64::MAX - 1, u64::MAX - 1), (1, u64::MAX)] {
-        let kv = Model::new(|| Fate::Answered);
+        let kv = MemoryStore::new(|| Fate::Answered);
         let mut there = Client::new(1);
         there.open(&kv);
         let keys = Keys::new("pool");
@@ -216,7 +218,7 @@ fn a_number_that_no_table_reaches_makes_no_sense() {
         kv.txn(&Txn { then, ..Txn::default() }).unwrap();
         assert_eq!(Client::new(2).store.load(&kv), Err(Failure::Corrupt), "{head} {base}");
         if head != 1 {
-            assert_eq!(there.store.catch_up(&kv), Err(Failure::Corrupt), "{head} {base}");
+            assert_eq!(catch_up(&mut there.store, &kv), Err(Failure::Corrupt), "{head} {base}");
         }
     }
 }
@@ -224,14 +226,12 @@ fn a_number_that_no_table_reaches_makes_no_sense() {
 /// A size that nobody declared is not given out, whoever wrote it there.
 #[test]
 fn a_resource_that_makes_no_sense_is_given_to_nobody() {
-    let kv = Model::new(|| Fate::Answered);
+    let kv = MemoryStore::new(|| Fate::Answered);
     let mut client = Client::new(1);
     client.open(&kv);
     let table = &client.table;
     table.declare(0, "a", 1, 0).unwrap();
-    let resources = table.memory().resources();
-    let declared = resources.iter().find(|resource| resource.slots.get() == 1);
-    declared.unwrap().slots.put(2);
+    table.corrupt_size(2);
     assert_eq!(table.claim(0, &Claim::one("one", &["a"])), Err(Error::Corrupt));
 }
 
@@ -247,15 +247,15 @@ fn a_table_that_is_larger_than_can_be_told_of_is_refused() {
 type Fates = Arc<Mutex<Vec<Fate>>>;
 
 /// An engine that answers, but for what is put into the list: that is the fate of the next requests, the last first.
-fn answering() -> (Model, Fates) {
+fn answering() -> (MemoryStore, Fates) {
     let fates = Fates::default();
     let next = fates.clone();
-    (Model::new(move || next.lock().pop().unwrap_or(Fate::Answered)), fates)
+    (MemoryStore::new(move || next.lock().unwrap().pop().unwrap_or(Fate::Answered)), fates)
 }
 
 /// The change is made, and its maker does not hear of it, nor of what it asks then.
-fn make_in_doubt(maker: &mut Client, kv: &Model, fates: &Fates, delta: &Delta) {
-    fates.lock().extend([Fate::Lost, Fate::Mute]);
+fn make_in_doubt(maker: &mut Client, kv: &MemoryStore, fates: &Fates, delta: &Delta) {
+    fates.lock().unwrap().extend([Fate::Lost, Fate::Mute]);
     let made = maker.store.make(kv, delta, Vec::new(), &[]);
     assert!(matches!(made, Err(Failure::InDoubt(_))), "{made:?}");
 }
@@ -275,7 +275,7 @@ fn who_lost_its_number_does_not_know_what_was_made() {
         if was_made {
             make_in_doubt(&mut lost, &kv, &fates, &delta);
         }
-        heir.store.catch_up(&kv).unwrap();
+        catch_up(&mut heir.store, &kv).unwrap();
         heir.table.claim(3, &Claim::one("heir", &["c"])).unwrap();
         let written = heir.replica.take_written();
         let change = Delta { mark: 7 << 64, ..heir.delta(&written) };
@@ -315,7 +315,7 @@ fn whether_a_change_was_made_is_known_for_as_long_as_its_maker_lives() {
             }
             failure => panic!("{failure:?}"),
         }
-        lost.store.catch_up(&kv).unwrap();
+        catch_up(&mut lost.store, &kv).unwrap();
         assert!(lost.replica.words().eq(busy.replica.words()));
     }
 }

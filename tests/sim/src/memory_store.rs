@@ -1,9 +1,9 @@
 //! An engine in memory that does what a test tells it to: loses answers, does things late, is away.
 
-use parking_lot::Mutex;
+use std::sync::{Mutex, MutexGuard};
 
 use super::keyspace::Keyspace;
-use super::kv::{Answer, Entry, Kv, Range, Revision, Trouble, Txn};
+use ternlease::sim_api::kv::{Answer, Entry, Kv, Range, Revision, Trouble, Txn};
 
 /// What happens to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,26 +23,34 @@ struct Inner {
     late: Vec<Txn>,
 }
 
-pub(crate) struct Model {
+pub(crate) struct MemoryStore {
     inner: Mutex<Inner>,
     fate: Mutex<Box<dyn FnMut() -> Fate + Send>>,
 }
 
-impl Model {
+impl MemoryStore {
     pub fn new(fate: impl FnMut() -> Fate + Send + 'static) -> Self {
-        Model { inner: Mutex::default(), fate: Mutex::new(Box::new(fate)) }
+        MemoryStore { inner: Mutex::default(), fate: Mutex::new(Box::new(fate)) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().expect("no panic under it")
+    }
+
+    fn next_fate(&self) -> Fate {
+        (self.fate.lock().expect("no panic under it"))()
     }
 
     /// How many keys there are.
     pub fn len(&self) -> usize {
-        self.inner.lock().keys.len()
+        self.lock().keys.len()
     }
 }
 
-impl Kv for Model {
+impl Kv for MemoryStore {
     fn txn(&self, txn: &Txn) -> Result<Answer, Trouble> {
-        let fate = (self.fate.lock())();
-        let mut inner = self.inner.lock();
+        let fate = self.next_fate();
+        let mut inner = self.lock();
         let late = std::mem::take(&mut inner.late);
         let told = match fate {
             Fate::Answered => Ok(inner.keys.run(txn).0),
@@ -61,9 +69,9 @@ impl Kv for Model {
     }
 
     fn read(&self, range: &Range) -> Result<(Vec<Entry>, Revision), Trouble> {
-        match (self.fate.lock())() {
+        match self.next_fate() {
             Fate::Answered => {
-                let inner = self.inner.lock();
+                let inner = self.lock();
                 Ok((inner.keys.read(range), inner.keys.revision))
             }
             _ => Err(Trouble::Unreachable("away".to_owned())),

@@ -1,11 +1,11 @@
 //! Leases whose time their owner keeps: as long as there is one owner, nothing is otherwise than in any table.
 
-use super::replica::Replica;
-use super::tests::Random;
-use crate::memory::{Arrays, new_table};
-use crate::table::{
+use super::copies::Random;
+use ternlease::sim_api::replica::Replica;
+use ternlease::sim_api::{Arrays, KeptAccess, TableAccess, is_kept, new_table};
+use ternlease::table::{
     Cancelled, Claim, Error, FOREVER, LeaseId, LeaseState, Limits, Memory, Outcome, Reason,
-    Settings, Table, TicketState, Time, is_kept, lease_state,
+    Settings, Table, TicketState, Time, lease_state,
 };
 
 const OWNER: u16 = 3;
@@ -130,7 +130,7 @@ fn others_know_no_end_and_hear_of_no_renewal() {
     assert_eq!(copied.lease(lease).unwrap().end, FOREVER);
     assert_eq!(table.renew(50, lease, None), Ok(150));
     let written = tell();
-    assert!(owner.is_only(&written, &table.memory().header().now), "somebody hears of it");
+    assert!(owner.is_only(&written, table.now_cell()), "somebody hears of it");
     assert_eq!(state(&copied, lease, 1000), Some(LeaseState::Held));
     assert_eq!(state(&table, lease, 149), Some(LeaseState::Held));
     assert_eq!(state(&table, lease, 150), Some(LeaseState::Expired));

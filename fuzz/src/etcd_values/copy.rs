@@ -1,16 +1,16 @@
-//! The door by which a fuzzer comes to what is read from the engine: a copy of a table, beside an engine in which anything may be.
-//! What a process does with an engine on another machine (`core/joined.rs`, `core/clustered.rs`), it does here with one in memory.
-#![allow(missing_docs)]
+//! A copy of a table, beside an engine in which anything may be.
+//! What a process does with etcd (`home/cluster/member.rs`, `execute.rs`), it does here with an engine in memory.
 
-use super::diff::{self, Change};
-use super::keys::Keys;
-use super::kv::{Answer, Kv, Op, Txn};
-use super::model::{Fate, Model};
-use super::replica::Replica;
-use super::shape::Shape;
-use super::store::{Delta, Failure, Made, Store};
-use crate::memory::{Arrays, UndoLog};
-use crate::table::{Limits, Memory, Settings, Table, Time};
+use ternlease::sim_api::diff::{self, Change};
+use ternlease::sim_api::keys::Keys;
+use ternlease::sim_api::kv::{Answer, Kv, Op, Txn};
+use ternlease::sim_api::replica::Replica;
+use ternlease::sim_api::shape::Shape;
+use ternlease::sim_api::store::{Delta, Failure, Made, Store};
+use ternlease::sim_api::{Arrays, KeptAccess, TableAccess, UndoLog, catch_up};
+use ternlease::table::{Limits, Memory, Settings, Table, Time};
+
+use crate::memory_store::{Fate, MemoryStore};
 
 /// The name of the table.
 const NAME: &str = "fuzzed";
@@ -23,7 +23,7 @@ pub struct Copy {
     table: Table<Arrays<Replica>>,
     replica: Replica,
     store: Store,
-    kv: Model,
+    kv: MemoryStore,
     owner: u16,
     mark: u128,
     /// Its own time.
@@ -39,15 +39,15 @@ impl Copy {
 
     /// A process that comes. `None` if what the engine has makes no sense.
     pub fn open(entries: &Entries, owner: u16) -> Option<Copy> {
-        let kv = Model::new(|| Fate::Answered);
+        let kv = MemoryStore::new(|| Fate::Answered);
         replace(&kv, entries);
         let shape = Keys::new(NAME).shape();
         let shape = entries.iter().find(|(key, _)| *key == shape)?;
         let limits = Shape::decode(&shape.1)?.limits;
         let settings = Settings { limits, first_sequence: 1, ..Settings::default() };
         let (replica, arrays) = Replica::try_new(&limits.sizes())?;
-        let table = Table::try_attach(arrays, settings)?;
-        let store = Store::new(NAME, replica.clone());
+        let table = Table::attach(arrays, settings)?;
+        let store = Store::new(NAME, replica.clone(), 256);
         let mut copy =
             Copy { table, replica, store, kv, owner, mark: u128::from(owner) << 64, clock: 0 };
         if !copy.store.load(&copy.kv).ok()? {
@@ -100,7 +100,7 @@ impl Copy {
     /// The engine has something else by now: looks at it.
     pub fn follow(&mut self, entries: &Entries) {
         replace(&self.kv, entries);
-        let followed = self.store.catch_up(&self.kv);
+        let followed = catch_up(&mut self.store, &self.kv);
         self.others_did_something(followed == Err(Failure::Corrupt));
     }
 
@@ -136,13 +136,13 @@ impl Copy {
     }
 }
 
-fn all(kv: &Model) -> Entries {
+fn all(kv: &MemoryStore) -> Entries {
     let found = kv.read(&Keys::new(NAME).all()).map_or_else(|_| Vec::new(), |(found, _)| found);
     found.into_iter().map(|entry| (entry.key, entry.value)).collect()
 }
 
 /// Somebody has put this there, and removed what else there was.
-fn replace(kv: &Model, entries: &Entries) {
+fn replace(kv: &MemoryStore, entries: &Entries) {
     let before = all(kv);
     let gone = before.iter().filter(|(key, _)| entries.iter().all(|(there, _)| there != key));
     let gone = gone.map(|(key, _)| Op::Delete { from: key.clone(), to: format!("{key}\0") });

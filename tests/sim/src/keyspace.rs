@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::kv::{Answer, Entry, Op, Range, Revision, Txn};
+use ternlease::sim_api::kv::{Answer, Entry, Op, Range, Revision, Txn};
 
 struct Kept {
     value: Vec<u8>,

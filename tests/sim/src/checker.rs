@@ -1,17 +1,17 @@
-//! What players asked and were told, and whether that can be right.
+//! What clients asked and were told, and whether that can be right.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-#[path = "../../../tests/cluster_history/mod.rs"]
+#[path = "../../cluster_history/mod.rs"]
 #[allow(unsafe_code)] // For a clock that is not used here.
 mod history;
 
 use super::machine::{Process, Sim};
-use crate::table::LeaseId;
 pub(super) use history::{Asked, Told};
 use history::{Call, History};
+use ternlease::table::LeaseId;
 
 #[derive(Default)]
 struct Book {
@@ -29,12 +29,12 @@ struct Book {
     unsearched: bool,
 }
 
-/// Writes down, and judges.
+/// Records the calls, and checks their answers.
 #[derive(Clone, Default)]
-pub(super) struct Judge(Rc<RefCell<Book>>);
+pub(super) struct Checker(Rc<RefCell<Book>>);
 
-impl Judge {
-    /// Makes a call of a player.
+impl Checker {
+    /// Makes a call of a client.
     pub fn call<T>(
         &self,
         sim: &Sim,
@@ -67,7 +67,7 @@ impl Judge {
         let back = book.instants;
         let call = &mut book.history.calls[at];
         (call.told, call.back) = (told, back);
-        book.judge(process, resource, asked, told, newest_before);
+        book.check(process, resource, asked, told, newest_before);
         answer
     }
 
@@ -135,7 +135,7 @@ impl Judge {
 
 impl Book {
     /// What can be seen at once.
-    fn judge(&mut self, process: Process, resource: &str, asked: Asked, told: Told, before: u64) {
+    fn check(&mut self, process: Process, resource: &str, asked: Asked, told: Told, before: u64) {
         let newest = self.newest.get(resource).copied().unwrap_or(0);
         match (asked, told) {
             (_, Told::Lease(id)) => {

@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, HashSet};
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::judge::Judge;
+use super::checker::Checker;
 use super::machine::Process;
-use crate::table::Error;
-use crate::{Event, EventReader, Reason, What};
+use ternlease::table::Error;
+use ternlease::{Event, EventReader, Reason, What};
 
 /// What was read so far, by whomever.
 #[derive(Clone, Default)]
 pub(super) struct Annals(Rc<RefCell<BTreeMap<u64, Event>>>);
 
 /// Reads until the table is closed.
-pub(super) fn read(mut events: EventReader, process: Process, annals: &Annals, judge: &Judge) {
+pub(super) fn read(mut events: EventReader, process: Process, annals: &Annals, checker: &Checker) {
     let mut last = 0;
     // Leases whose end was read, and how many of these ends were read before the table recorded
     // them.
@@ -24,7 +24,9 @@ pub(super) fn read(mut events: EventReader, process: Process, annals: &Annals, j
         match events.wait(Some(Duration::from_secs(2))) {
             Ok(_) => {}
             Err(Error::Closed) => return,
-            Err(error) => return judge.is_wrong(format!("reader of process {process}: {error:?}")),
+            Err(error) => {
+                return checker.is_wrong(format!("reader of process {process}: {error:?}"));
+            }
         }
         while let Some(event) = events.next() {
             let missed = events.missed();
@@ -35,7 +37,7 @@ pub(super) fn read(mut events: EventReader, process: Process, annals: &Annals, j
             if let Some((lease, _)) = end
                 && !ended.insert(lease)
             {
-                judge.is_wrong(format!("process {process} reads a second end: {event:?}"));
+                checker.is_wrong(format!("process {process} reads a second end: {event:?}"));
             }
             if event.number == last && end.is_some_and(|(_, why)| why == Reason::EngineLost) {
                 // Reported when the session was lost; the table records it later, and this reader
@@ -44,7 +46,7 @@ pub(super) fn read(mut events: EventReader, process: Process, annals: &Annals, j
                 continue;
             }
             if event.number <= last || event.number - last - 1 > missed + early {
-                judge.is_wrong(format!(
+                checker.is_wrong(format!(
                     "process {process} reads {event:?} after {last}, and has missed {missed}"
                 ));
             }
@@ -52,7 +54,7 @@ pub(super) fn read(mut events: EventReader, process: Process, annals: &Annals, j
             let mut annals = annals.0.borrow_mut();
             let known = annals.entry(event.number).or_insert_with(|| event.clone());
             if *known != event {
-                judge.is_wrong(format!(
+                checker.is_wrong(format!(
                     "process {process} reads {event:?}, others have read {known:?}"
                 ));
             }

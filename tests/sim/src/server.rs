@@ -4,9 +4,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
+use super::keyspace::{Changed, Keyspace};
 use super::machine::{Process, Sim, TrueTime};
-use crate::home::cluster::keyspace::{Changed, Keyspace};
-use crate::home::cluster::kv::{Listener, Range, WatchNews};
+use ternlease::sim_api::kv::{Listener, Range, WatchNews};
 
 /// How often something goes wrong, in a thousand requests.
 #[derive(Debug, Clone, Copy, Default)]

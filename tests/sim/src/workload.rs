@@ -1,16 +1,16 @@
-//! Those who use the library on simulated machines: they claim, wait, renew, look, release and revoke, and tell the judge what they were told.
+//! The workload: clients on simulated machines that claim, wait, renew, look, release and revoke, and tell the checker their answers.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
-use super::judge::{Asked, Judge, Told};
+use super::checker::{Asked, Checker, Told};
 use super::machine::{Process, Sim};
 use super::reader::{self, Annals};
-use crate::rt;
-use crate::table::{Error, LeaseId, LeaseState, Limits, Reason};
-use crate::{LeaseManager, Options};
+use ternlease::sim_api::rt;
+use ternlease::table::{Error, LeaseId, LeaseState, Limits, Reason};
+use ternlease::{LeaseManager, Options};
 
 /// Longer than any run.
 const HOUR: Duration = Duration::from_secs(3600);
@@ -18,14 +18,14 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// How long it takes at most, once nothing goes wrong any more, until everything is as it should be.
 const CALM: Duration = Duration::from_secs(20);
 
-/// What all players of a run have in common.
-pub(super) struct Game {
+/// What all clients of a run have in common.
+pub(super) struct Workload {
     pub sim: Rc<Sim>,
-    pub judge: Judge,
+    pub checker: Checker,
     pub url: &'static str,
     pub resources: u64,
     pub moves: u64,
-    pub players: u64,
+    pub clients: u64,
     /// The engine is always there, and answers in time.
     pub reliable: bool,
     /// Nothing goes wrong any more.
@@ -34,7 +34,7 @@ pub(super) struct Game {
     pub present: Cell<u64>,
     /// Those that have not begun.
     coming: Cell<u64>,
-    /// Those whose players are still at it.
+    /// Those whose clients are still at it.
     playing: RefCell<BTreeSet<Process>>,
     numbers: Cell<u64>,
     /// Leases of which somebody was told, and their resources: for those who revoke.
@@ -42,16 +42,16 @@ pub(super) struct Game {
     annals: Annals,
 }
 
-impl Game {
-    pub fn new(sim: Rc<Sim>, url: &'static str, sizes: [u64; 3], reliable: bool) -> Rc<Game> {
-        let [players, moves, resources] = sizes;
-        Rc::new(Game {
+impl Workload {
+    pub fn new(sim: Rc<Sim>, url: &'static str, sizes: [u64; 3], reliable: bool) -> Rc<Workload> {
+        let [clients, moves, resources] = sizes;
+        Rc::new(Workload {
             sim,
-            judge: Judge::default(),
+            checker: Checker::default(),
             url,
             resources,
             moves,
-            players,
+            clients,
             reliable,
             calm: Cell::new(false),
             present: Cell::new(0),
@@ -76,10 +76,10 @@ impl Game {
 
     /// Begins a process on its machine.
     pub fn begin(self: &Rc<Self>, process: Process) {
-        let game = self.clone();
+        let workload = self.clone();
         count(&self.coming, -1);
         self.playing.borrow_mut().insert(process);
-        self.sim.start(process, "the main thread", move || live(&game, process));
+        self.sim.start(process, "the main thread", move || live(&workload, process));
     }
 
     /// Is anybody at it, or will be?
@@ -93,7 +93,7 @@ impl Game {
 
     /// A process that was playing is no more.
     pub fn was_killed(&self, process: Process) {
-        self.judge.is_gone(process);
+        self.checker.is_gone(process);
         count(&self.present, -1);
         self.playing.borrow_mut().remove(&process);
     }
@@ -104,11 +104,11 @@ fn count(cell: &Cell<u64>, change: i64) {
 }
 
 /// A process from its beginning to its end.
-fn live(game: &Rc<Game>, process: Process) {
-    let sim = &game.sim;
+fn live(workload: &Rc<Workload>, process: Process) {
+    let sim = &workload.sim;
     let limits = Limits { leases: 64, tickets: 64, resources: 16, history: 256 };
     let manager = loop {
-        match LeaseManager::open_with(game.url, Options::real().limits(limits)) {
+        match crate::open(workload.url, Options::real().limits(limits)) {
             Ok(manager) => break manager,
             Err(error) => {
                 sim.note(|| format!("process {process}: {error}"));
@@ -119,73 +119,74 @@ fn live(game: &Rc<Game>, process: Process) {
     sim.note(|| format!("process {process}: open"));
     if sim.below(2) == 0 {
         // It must not keep the table open.
-        let (events, game) = (manager.events(0), game.clone());
+        let (events, workload) = (manager.events(0), workload.clone());
         sim.start(process, "a reader", move || {
-            reader::read(events, process, &game.annals, &game.judge);
+            reader::read(events, process, &workload.annals, &workload.checker);
         });
     }
-    let players: Vec<usize> = (0..game.players)
+    let clients: Vec<usize> = (0..workload.clients)
         .map(|_| {
-            let (game, manager, number) = (game.clone(), manager.clone(), game.number());
-            let play = move || Player { game, manager, process, number }.play();
-            sim.start(process, "a player", play)
+            let (workload, manager, number) =
+                (workload.clone(), manager.clone(), workload.number());
+            let play = move || Client { workload, manager, process, number }.play();
+            sim.start(process, "a client", play)
         })
         .collect();
     let (_, this) = super::machine::inside().expect("a simulated thread");
-    players.into_iter().for_each(|player| sim.join(this, player));
-    game.playing.borrow_mut().remove(&process);
-    sim.note(|| format!("process {process}: its players are done"));
-    while !game.calm.get() || game.is_played() {
+    clients.into_iter().for_each(|client| sim.join(this, client));
+    workload.playing.borrow_mut().remove(&process);
+    sim.note(|| format!("process {process}: its clients are done"));
+    while !workload.calm.get() || workload.is_played() {
         rt::sleep(Duration::from_millis(200));
     }
     rt::sleep(CALM);
-    look_around(game, process, &manager);
-    game.judge.is_gone(process);
+    look_around(workload, process, &manager);
+    workload.checker.is_gone(process);
     drop(manager);
-    count(&game.present, -1);
+    count(&workload.present, -1);
     sim.note(|| format!("process {process}: closed"));
 }
 
 /// When everybody has rested: nothing may be left.
-fn look_around(game: &Game, process: Process, manager: &LeaseManager) {
+fn look_around(workload: &Workload, process: Process, manager: &LeaseManager) {
     let (leases, tickets) = (manager.leases(), manager.tickets());
     if !leases.is_empty() || !tickets.is_empty() {
-        game.judge.is_wrong(format!(
+        workload.checker.is_wrong(format!(
             "long after everybody was done, process {process} sees {leases:?}, {tickets:?}"
         ));
     }
     if let Err(why) = manager.verify() {
-        game.judge.is_wrong(format!("process {process}: {why}"));
+        workload.checker.is_wrong(format!("process {process}: {why}"));
     }
 }
 
-struct Player {
-    game: Rc<Game>,
+struct Client {
+    workload: Rc<Workload>,
     manager: LeaseManager,
     process: Process,
     number: u64,
 }
 
-impl Player {
+impl Client {
     fn play(&self) {
-        for _ in 0..self.game.moves {
+        for _ in 0..self.workload.moves {
             self.turn();
             rt::sleep(Duration::from_micros(self.below(300_000)));
         }
     }
 
     fn below(&self, limit: u64) -> u64 {
-        self.game.sim.below(limit)
+        self.workload.sim.below(limit)
     }
 
     fn call<T>(&self, resource: &str, asked: Asked, make: impl FnOnce() -> (Told, T)) -> T {
         let who = (self.process, self.number);
-        self.game.judge.call(&self.game.sim, who, resource, asked, make)
+        self.workload.checker.call(&self.workload.sim, who, resource, asked, make)
     }
 
     /// Claims one resource in one of three ways, uses it and gives it back; or revokes what somebody has.
     fn turn(&self) {
-        let resource = format!("r{}", self.below(self.game.resources));
+        let resource = format!("r{}", self.below(self.workload.resources));
         let ttl = if self.below(3) == 0 {
             Duration::from_micros(200_000 + self.below(3_000_000))
         } else {
@@ -198,7 +199,7 @@ impl Player {
             _ => return self.revoke(),
         };
         if let Some(lease) = lease {
-            self.game.known.borrow_mut().push((lease, resource.clone()));
+            self.workload.known.borrow_mut().push((lease, resource.clone()));
             self.hold(&resource, lease, ttl);
         }
     }
@@ -224,7 +225,7 @@ impl Player {
     }
 
     fn stand_in_line(&self, resource: &str, ttl: Duration) -> Option<LeaseId> {
-        let (holder, number) = (format!("client {}", self.number), self.game.number());
+        let (holder, number) = (format!("client {}", self.number), self.workload.number());
         let patience = self.patience();
         let ticket = self.call(resource, Asked::Join(number), || {
             let names = [resource];
@@ -283,7 +284,7 @@ impl Player {
     }
 
     fn revoke(&self) {
-        let known = self.game.known.borrow();
+        let known = self.workload.known.borrow();
         if known.is_empty() {
             return;
         }
@@ -301,7 +302,7 @@ impl Player {
         match claimed {
             Ok(lease) => {
                 if ttl != HOUR {
-                    self.game.judge.fades(lease);
+                    self.workload.checker.fades(lease);
                 }
                 (Told::Lease(lease.0), Some(lease))
             }
@@ -314,8 +315,8 @@ impl Player {
     /// The engine is away, or was; nothing else is expected.
     fn failed(&self, error: Error) -> Told {
         match error {
-            Error::Unavailable | Error::Refused(Reason::EngineLost) if !self.game.reliable => {}
-            other => self.game.judge.is_wrong(format!("client {}: {other:?}", self.number)),
+            Error::Unavailable | Error::Refused(Reason::EngineLost) if !self.workload.reliable => {}
+            other => self.workload.checker.is_wrong(format!("client {}: {other:?}", self.number)),
         }
         Told::Unknown
     }

@@ -1,5 +1,5 @@
-//! Machines whose threads take turns: one runs at a time, until it waits for something, and who is next is chosen by chance. Time passes only while
-//! all of them wait. Chance comes from a seed: so the same seed is the same run.
+//! Machines whose threads take turns: one runs at a time, until it waits for something, and who is next is chosen by rng. Time passes only while
+//! all of them wait. Rng comes from a seed: so the same seed is the same run.
 
 #![allow(unsafe_code)]
 
@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
+use ternlease::sim_api::rt::{self, Simulator};
 
-use super::chance::Chance;
-use super::computer::Computer;
+use super::node::Node;
+use super::rng::Rng;
 
-pub(super) type TaskId = usize;
+pub(super) use rt::TaskId;
 pub(super) type Process = usize;
 
 /// Microseconds that have really passed.
@@ -69,11 +70,11 @@ pub(super) struct Sim {
 
 struct Inner {
     now: TrueTime,
-    chance: Chance,
+    rng: Rng,
     tasks: Vec<Task>,
     ready: Vec<TaskId>,
     running: Option<TaskId>,
-    computers: Vec<Computer>,
+    nodes: Vec<Node>,
     /// What is to happen, in the order of time; on whose machine, if it is somebody's.
     agenda: BTreeMap<(TrueTime, u64), (Option<Process>, Work)>,
     entered: u64,
@@ -90,11 +91,11 @@ impl Sim {
     pub fn new(seed: u64, traced: bool) -> Rc<Sim> {
         let inner = Inner {
             now: 1_000_000,
-            chance: Chance::new(seed),
+            rng: Rng::new(seed),
             tasks: Vec::new(),
             ready: Vec::new(),
             running: None,
-            computers: Vec::new(),
+            nodes: Vec::new(),
             agenda: BTreeMap::new(),
             entered: 0,
             stacks: Vec::new(),
@@ -119,7 +120,7 @@ impl Sim {
     }
 
     pub fn below(&self, limit: u64) -> u64 {
-        self.inner.borrow_mut().chance.below(limit)
+        self.inner.borrow_mut().rng.below(limit)
     }
 
     /// Is it so, in so many of a thousand cases?
@@ -147,22 +148,22 @@ impl Sim {
     /// A machine whose clock counts so many microseconds in a second, and whose calendar is ahead by so many.
     pub fn add_process(&self, rate: u64, calendar: i64) -> Process {
         let mut inner = self.inner.borrow_mut();
-        let boot = inner.chance.below(1 << 40);
-        inner.computers.push(Computer::new(rate, boot, calendar));
-        inner.computers.len() - 1
+        let boot = inner.rng.below(1 << 40);
+        inner.nodes.push(Node::new(rate, boot, calendar));
+        inner.nodes.len() - 1
     }
 
     /// Nothing of it runs until then.
     pub fn pause(&self, process: Process, until: TrueTime) {
-        let computer = &mut self.inner.borrow_mut().computers[process];
-        computer.paused_until = computer.paused_until.max(until);
+        let node = &mut self.inner.borrow_mut().nodes[process];
+        node.paused_until = node.paused_until.max(until);
     }
 
     /// Nothing of it runs ever again: not even what it would do at its end.
     pub fn kill(&self, process: Process) {
         let mut inner = self.inner.borrow_mut();
         assert!(inner.running.is_none(), "a thread cannot kill a machine while it runs");
-        inner.computers[process].alive = false;
+        inner.nodes[process].alive = false;
         let Inner { tasks, stacks, ready, .. } = &mut *inner;
         ready.retain(|&task| tasks[task].process != process);
         for task in tasks.iter_mut().filter(|task| task.process == process) {
@@ -226,7 +227,7 @@ impl Sim {
         let wait = inner.tasks[task].waits + 1;
         inner.tasks[task].waits = wait;
         inner.tasks[task].status = Status::Waiting;
-        let limit = timeout.and_then(|it| inner.computers[inner.tasks[task].process].lasts(it));
+        let limit = timeout.and_then(|it| inner.nodes[inner.tasks[task].process].lasts(it));
         let yielder = inner.tasks[task].yielder.expect("it runs");
         drop(inner);
         if let Some(limit) = limit {
@@ -287,13 +288,13 @@ impl Sim {
     /// What a machine's clock shows, in microseconds.
     pub fn clock_of(&self, process: Process) -> u64 {
         let inner = self.inner.borrow();
-        inner.computers[process].clock(inner.now)
+        inner.nodes[process].clock(inner.now)
     }
 
     /// What a machine's calendar says, in microseconds.
     pub fn calendar_of(&self, process: Process) -> u64 {
         let inner = self.inner.borrow();
-        inner.computers[process].calendar(inner.now)
+        inner.nodes[process].calendar(inner.now)
     }
 
     pub fn instant_of(&self, process: Process) -> Instant {
@@ -310,11 +311,13 @@ impl Sim {
     /// Goes on until `over`, until nothing is left to happen, or for so many steps. False if it was cut off.
     pub fn run(self: &Rc<Self>, steps: u64, over: impl Fn() -> bool) -> bool {
         let before = HERE.with(|here| here.replace(Some(self.clone())));
+        rt::install(Some(self.clone()));
         assert!(before.is_none(), "one simulation at a time");
         // Also when a thread panics: the next simulation begins afresh.
         struct Leave;
         impl Drop for Leave {
             fn drop(&mut self) {
+                rt::install(None);
                 HERE.with(|here| here.take());
             }
         }
@@ -333,13 +336,18 @@ impl Sim {
 
     /// Whatever still runs does so no longer.
     pub fn end(&self) {
-        let machines = self.inner.borrow().computers.len();
+        let machines = self.inner.borrow().nodes.len();
         self.inner.borrow_mut().running = None;
         (0..machines).for_each(|process| self.kill(process));
         // What a killed machine owned is leaked, and may have this simulation in it: not its stacks as well.
         self.inner.borrow_mut().stacks.clear();
         let left = std::mem::take(&mut self.inner.borrow_mut().agenda);
         drop(left);
+    }
+
+    /// The simulated thread that runs.
+    fn running(&self) -> TaskId {
+        self.inner.borrow().running.expect("a simulated thread runs")
     }
 
     fn step(self: &Rc<Self>) -> bool {
@@ -353,14 +361,14 @@ impl Sim {
             inner.now = at;
             return true;
         }
-        let choice = inner.chance.below(choices) as usize;
+        let choice = inner.rng.below(choices) as usize;
         let next = inner.ready.get(choice).copied();
         let word = next.map_or(u64::MAX, |task| task as u64) ^ now << 16;
         inner.digest = (inner.digest ^ word).wrapping_mul(0x100_0000_01b3);
         match next {
             Some(task) => {
                 inner.ready.swap_remove(choice);
-                let paused_until = inner.computers[inner.tasks[task].process].paused_until;
+                let paused_until = inner.nodes[inner.tasks[task].process].paused_until;
                 if paused_until > now {
                     inner.tasks[task].status = Status::Waiting;
                     drop(inner);
@@ -373,8 +381,8 @@ impl Sim {
             None => {
                 let ((_, entered), (process, work)) =
                     inner.agenda.pop_first().expect("something is due");
-                let computer = process.map(|process| &inner.computers[process]);
-                match computer.map(|computer| (computer.alive, computer.paused_until)) {
+                let node = process.map(|process| &inner.nodes[process]);
+                match node.map(|node| (node.alive, node.paused_until)) {
                     Some((false, _)) => {}
                     // What a machine missed while it stood still comes in order.
                     Some((true, until)) if until > now => {
@@ -408,5 +416,56 @@ impl Sim {
                 joined_by.into_iter().for_each(|task| self.wake(task));
             }
         }
+    }
+}
+
+/// The runtime of the library on a simulated machine.
+impl Simulator for Sim {
+    fn current(&self) -> Option<TaskId> {
+        self.inner.borrow().running
+    }
+
+    fn spawn(&self, name: &str, work: Box<dyn FnOnce()>) -> TaskId {
+        self.start(self.process_of(self.running()), name, work)
+    }
+
+    fn join(&self, other: TaskId) {
+        Sim::join(self, self.running(), other);
+    }
+
+    fn park(&self, timeout: Option<Duration>) {
+        Sim::park(self, self.running(), timeout);
+    }
+
+    fn unpark(&self, task: TaskId) {
+        Sim::unpark(self, task);
+    }
+
+    fn wait(&self, timeout: Option<Duration>) {
+        Sim::wait(self, self.running(), timeout);
+    }
+
+    fn wake(&self, task: TaskId) {
+        Sim::wake(self, task);
+    }
+
+    fn yield_until(&self, condition: &dyn Fn() -> bool) {
+        self.give_way_until(self.running(), condition);
+    }
+
+    fn instant(&self) -> Instant {
+        self.instant_of(self.process_of(self.running()))
+    }
+
+    fn since_boot(&self) -> u64 {
+        self.clock_of(self.process_of(self.running()))
+    }
+
+    fn since_1970(&self) -> Duration {
+        Duration::from_micros(self.calendar_of(self.process_of(self.running())))
+    }
+
+    fn below(&self, limit: u64) -> u64 {
+        Sim::below(self, limit)
     }
 }

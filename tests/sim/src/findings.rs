@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use super::link;
 use super::machine::{self, Sim};
+use super::plans::SHARED;
 use super::server::{Faults, Server, Shared};
-use super::tests::SHARED;
-use crate::rt;
-use crate::table::{Error, LeaseState, Reason};
-use crate::{LeaseManager, Options};
+use ternlease::sim_api::rt;
+use ternlease::table::{Error, LeaseState, Reason};
+use ternlease::{LeaseManager, Options};
 
 const HOUR: Duration = Duration::from_secs(3600);
 
@@ -42,7 +42,7 @@ fn play_with(server: Shared, seed: u64, machines: Vec<Role>) {
 }
 
 fn open() -> LeaseManager {
-    LeaseManager::open_with(SHARED, Options::real()).unwrap_or_else(|error| panic!("{error}"))
+    crate::open(SHARED, Options::real()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Nobody could tell whether the claim had come to count, so it was made again: and was refused because of itself. A release was told that somebody

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::machine::TrueTime;
 
-pub(super) struct Computer {
+pub(super) struct Node {
     pub alive: bool,
     pub paused_until: TrueTime,
     /// How many microseconds its clock counts in a true second.
@@ -14,9 +14,9 @@ pub(super) struct Computer {
     ahead: i64,
 }
 
-impl Computer {
-    pub fn new(rate: u64, boot: u64, ahead: i64) -> Computer {
-        Computer { alive: true, paused_until: 0, rate, boot, ahead }
+impl Node {
+    pub fn new(rate: u64, boot: u64, ahead: i64) -> Node {
+        Node { alive: true, paused_until: 0, rate, boot, ahead }
     }
 
     /// What its clock shows, in microseconds.

@@ -8,12 +8,11 @@ use std::time::Duration;
 
 use super::machine::{self, Process, Sim, TaskId};
 use super::server::{self, Shared};
-use crate::home::cluster::etcd::{Config, half_to_whole};
-use crate::home::cluster::kv::{
+use ternlease::sim_api::kv::{
     Answer, Engine, Entry, Kv, Listener, Op, Range, Revision, Session, SessionNews, Trouble, Txn,
     Watch, WatchNews,
 };
-use crate::table::Time;
+use ternlease::table::Time;
 
 thread_local! {
     /// The engine of the simulation that runs here.
@@ -48,9 +47,10 @@ pub(super) struct Link {
 }
 
 impl Link {
-    pub fn new(config: &Config) -> Option<Link> {
-        let (sim, task) = machine::inside()?;
-        Some(Link { process: sim.process_of(task), timeout: config.timeout })
+    /// The connection of the process that runs.
+    pub fn new(timeout: Duration) -> Link {
+        let (sim, task) = Self::inside();
+        Link { process: sim.process_of(task), timeout }
     }
 
     fn inside() -> (Rc<Sim>, TaskId) {
@@ -157,6 +157,11 @@ impl Engine for Link {
         Ok(Box::new(SimWatch(id.ok_or_else(|| Trouble::Unknown("no answer".to_owned()))?)))
     }
 
+    /// Early, so that short runs meet whole copies.
+    fn changes_per_base(&self) -> u64 {
+        16
+    }
+
     fn close(&self) {}
 }
 
@@ -211,11 +216,16 @@ fn sure_until(sent: Time, ttl: u64) -> Time {
     sent + ttl / 1_000_000 * SURE_MICROS
 }
 
+/// Between half of a time and all of it, as in `cluster/etcd/random.rs`.
+fn half_to_whole(sim: &Sim, micros: u64) -> u64 {
+    micros / 2 + sim.below(micros / 2 + 1)
+}
+
 fn renew_later(sim: &Rc<Sim>, keeper: Rc<RefCell<Keeper>>) {
     let inner = keeper.borrow();
     let Some(deadline) = inner.deadline.upgrade() else { return };
     let left = deadline.load(Ordering::Acquire).saturating_sub(sim.clock_of(inner.process));
-    let pause = half_to_whole(Duration::from_micros(left / 2)).as_micros() as u64;
+    let pause = half_to_whole(sim, left / 2);
     let process = inner.process;
     drop(inner);
     sim.after(pause.max(SHORTEST_PAUSE), Some(process), move |sim| renew(sim, keeper));

@@ -1,11 +1,11 @@
 //! Random numbers from a seed.
 
-pub(super) struct Chance(u64);
+pub(super) struct Rng(u64);
 
-impl Chance {
+impl Rng {
     /// Seeds that differ little give numbers that differ much.
-    pub fn new(seed: u64) -> Chance {
-        Chance(seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    pub fn new(seed: u64) -> Rng {
+        Rng(seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
     /// A number below `limit`, which is not 0.
