@@ -5,8 +5,7 @@
 //! changed or used again, so that the same value can be applied under a lock, appended to a log
 //! or sent over a socket.
 //!
-//! A command names no actor: that is the process that runs it, which the home supplies
-//! ([`Table::act_as`]). The home also sets [`Claim::owner`].
+//! A command does not name the process that issues it. The home supplies it ([`Issuer`]).
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
@@ -16,7 +15,7 @@ use super::types::{
     Cancelled, Claim, Error, Health, LeaseId, Outcome, ResourceId, Revoked, TicketId, TicketState,
     Time, Traits,
 };
-use super::{Reaped, Reason, ResourceInfo, Table};
+use super::{Issuer, Reaped, Reason, ResourceInfo, Table};
 
 /// One change of a table.
 pub trait Command {
@@ -31,10 +30,15 @@ pub trait Command {
 }
 
 impl<M: Memory> Table<M> {
-    /// Runs a command at a time.
+    /// Runs a command of a process at a time.
     #[inline(always)]
-    pub fn apply<C: Command>(&self, command: &C, now: Time) -> Result<C::Reply, Error> {
-        command.run(self, now)
+    pub fn apply<C: Command>(
+        &self,
+        issuer: Issuer,
+        command: &C,
+        now: Time,
+    ) -> Result<C::Reply, Error> {
+        self.issued_by(issuer, |table| command.run(table, now))
     }
 }
 
@@ -138,7 +142,7 @@ pub struct Placed<D> {
     pub detail: D,
 }
 
-/// Asks for a lease.
+/// Asks for a lease. The issuer is its owner, whatever [`Claim::owner`] says.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a, D> {
     claim: &'a Claim<'a>,
@@ -159,7 +163,8 @@ impl<D: GrantDetail> Command for Place<'_, D> {
 
     #[inline(always)]
     fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
-        let outcome = table.claim(now, self.claim)?;
+        let owner = table.issuer.get().owner();
+        let outcome = table.claim(now, &Claim { owner, ..*self.claim })?;
         let detail = match outcome {
             Outcome::Granted(lease) => D::of(table, lease),
             Outcome::Waiting(_) => D::default(),
@@ -590,6 +595,24 @@ impl Command for ReapOwner {
 
     fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
         table.reap_some(now, self.owner, self.reason, self.limit as usize)
+    }
+}
+
+/// Records the principal of the issuer as that of an owner number. An owner needs it before its
+/// first lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SetPrincipal {
+    /// The owner number.
+    pub owner: u16,
+}
+
+impl Command for SetPrincipal {
+    const TAG: u8 = 19;
+    type Reply = ();
+
+    fn run<M: Memory>(&self, table: &Table<M>, _: Time) -> Result<Self::Reply, Error> {
+        table.set_principal(self.owner);
+        table.leave(())
     }
 }
 
