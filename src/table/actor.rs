@@ -79,6 +79,10 @@ impl Issuer {
         self.owner
     }
 
+    pub(super) fn with_owner(self, owner: u16) -> Self {
+        Issuer { owner, ..self }
+    }
+
     fn principal(self) -> u32 {
         (self.actor >> 32) as u32
     }

@@ -14,6 +14,7 @@ pub mod cell;
 mod chain;
 mod choose;
 mod claim;
+pub mod codec;
 pub mod command;
 #[cfg(test)]
 mod damage;
