@@ -4,6 +4,7 @@ mod common;
 
 use common::{granted, lease_of, table, waiting};
 use ternlease::home::process::{Arrays, new_table};
+use ternlease::table::command::{Place, Release, Revoke, SetPrincipal, Transfer};
 use ternlease::table::*;
 
 #[test]
@@ -283,27 +284,32 @@ fn resources_are_listed_with_who_is_on_them() {
     assert_eq!(t.leases_on("a"), []);
 }
 
-/// From now on the table's commands are those of this owner and its principal.
-fn join(t: &Table<Arrays>, owner: u16, principal: u32) -> Actor {
+/// A process with this owner number and principal.
+fn join(t: &Table<Arrays>, owner: u16, principal: u32) -> (Issuer, Actor) {
     let actor = Actor { principal, process: 100 + u32::from(owner) };
-    t.act_as(owner, actor);
-    t.set_principal(owner);
-    actor
+    let issuer = Issuer::new(owner, actor);
+    t.apply(issuer, &SetPrincipal { owner }, 0).unwrap();
+    (issuer, actor)
+}
+
+/// Claims at time 0 for a process.
+fn place(t: &Table<Arrays>, issuer: Issuer, claim: &Claim<'_>) -> Result<Outcome, Error> {
+    t.apply(issuer, &Place::<()>::new(claim), 0).map(|placed| placed.outcome)
 }
 
 #[test]
 fn release_by_other_principal_is_a_revocation_with_its_actor() {
     let t = table();
-    join(&t, 1, 1001);
-    let [first, second, third] = ["x", "y", "z"]
-        .map(|it| granted(t.claim(0, &Claim { owner: 1, ..Claim::one("a", &[it]) })));
-    let other = join(&t, 2, 1002);
-    t.release(3, first).unwrap();
-    assert_eq!(t.give_to(3, second, 2), Err(Error::OtherPrincipal));
-    let script = join(&t, 3, 1001);
-    t.release(4, second).unwrap();
-    join(&t, 1, 1001);
-    t.release(5, third).unwrap();
+    let (owner, _) = join(&t, 1, 1001);
+    let [first, second, third] =
+        ["x", "y", "z"].map(|it| granted(place(&t, owner, &Claim::one("a", &[it]))));
+    let (thief, other) = join(&t, 2, 1002);
+    t.apply(thief, &Release { lease: first }, 3).unwrap();
+    let transfer = Transfer { lease: second, to: 2 };
+    assert_eq!(t.apply(thief, &transfer, 3), Err(Error::OtherPrincipal));
+    let (sibling, script) = join(&t, 3, 1001);
+    t.apply(sibling, &Release { lease: second }, 4).unwrap();
+    t.apply(owner, &Release { lease: third }, 5).unwrap();
     let told = [first, second, third].map(|id| {
         let info = t.lease(id).unwrap();
         (info.state, info.reason.unwrap(), info.ended_by)
@@ -323,12 +329,12 @@ fn release_by_other_principal_is_a_revocation_with_its_actor() {
 #[test]
 fn release_during_notice_acknowledges_it() {
     let t = table();
-    let holder = join(&t, 1, 1001);
-    let id = granted(t.claim(0, &Claim { owner: 1, ..Claim::one("a", &["x"]) }));
-    let other = join(&t, 2, 1002);
-    t.revoke(1, id, Reason::Quota, "root", 10).unwrap();
-    join(&t, 1, 1001);
-    t.release(4, id).unwrap();
+    let (owner, holder) = join(&t, 1, 1001);
+    let id = granted(place(&t, owner, &Claim::one("a", &["x"])));
+    let (operator, other) = join(&t, 2, 1002);
+    let revoke = Revoke { lease: id, reason: Reason::Quota, by: "root", notice: 10 };
+    t.apply(operator, &revoke, 1).unwrap();
+    t.apply(owner, &Release { lease: id }, 4).unwrap();
     let info = t.lease(id).unwrap();
     assert_eq!((info.state, info.reason, info.end), (LeaseState::Revoked, Some(Reason::Quota), 4));
     assert_eq!((info.revoker.as_deref(), info.ended_by), (Some("root"), Some(other)));

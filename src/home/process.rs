@@ -29,8 +29,8 @@ use crate::rt::{self, Mutex, MutexGuard};
 use crate::table::command::{Collected, GrantDetail, Place, Renew};
 use crate::table::query::HeldCount;
 use crate::table::{
-    self, Claim, Command, Error, FOREVER, LeaseId, LeaseState, Placed, Query, Settings, Table,
-    TicketId, TicketState, Time, first_sequence,
+    self, Claim, Command, Error, FOREVER, Issuer, LeaseId, LeaseState, Placed, Query, Settings,
+    Table, TicketId, TicketState, Time, first_sequence,
 };
 
 /// The longest sleep of the ticker. A timed sleep does not count the time for which the machine was
@@ -63,6 +63,7 @@ pub(crate) struct ProcessHome {
     /// For the ticker, which any command may start.
     me: Weak<ProcessHome>,
     memory: Arrays,
+    issuer: Issuer,
     clock: Clock,
     steps: Steps,
     state: Mutex<State>,
@@ -96,13 +97,13 @@ impl ProcessHome {
             LAST_ID.fetch_max(first, Ordering::AcqRel);
         }
         let table = try_new_table(settings)?;
-        table.act_as(0, actor::of_process());
         let memory = table.memory().clone();
         let clock = if real_clock { Clock::Real } else { Clock::Ticks(AtomicU64::new(0)) };
         let state = State { table, waiters: Waiters::default(), ticker_until: None };
         Some(Arc::new_cyclic(|me| ProcessHome {
             me: me.clone(),
             memory,
+            issuer: Issuer::new(0, actor::of_process()),
             clock,
             steps: Steps::default(),
             state: Mutex::new(state),
@@ -226,7 +227,7 @@ impl Home for ProcessHome {
     #[inline(always)]
     fn execute<C: Command>(&self, command: &C) -> Result<C::Reply, Error> {
         let state = self.state.lock();
-        let reply = state.table.apply(command, self.now(&state));
+        let reply = state.table.apply(self.issuer, command, self.now(&state));
         self.unlock(state);
         reply
     }

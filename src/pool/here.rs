@@ -48,7 +48,7 @@ struct Listed {
 }
 
 impl Listed {
-    fn listing(&self) -> DeviceListing<'_> {
+    fn listing(&self) -> DeviceListing<&str> {
         let Listed { ref key, slots, memory, island, checked, evidence } = *self;
         DeviceListing { resource: key, slots, memory, island, checked, evidence }
     }
@@ -131,8 +131,8 @@ impl Here {
     }
 
     fn list_devices(&self, node: Option<ResourceId>) -> Result<Vec<ResourceId>, Error> {
-        let devices: Vec<DeviceListing<'_>> = self.listed.iter().map(Listed::listing).collect();
-        self.manager.home().execute(&ListDevices { devices: &devices, node })
+        let devices: Vec<DeviceListing<&str>> = self.listed.iter().map(Listed::listing).collect();
+        self.manager.home().execute(&ListDevices { devices: devices.as_slice(), node })
     }
 
     /// Has the machine been given up by the others, although this process is here? Then it comes back.

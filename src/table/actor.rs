@@ -1,4 +1,7 @@
 //! Actors: the process that makes a change. The home determines it; the caller cannot choose it.
+//!
+//! A home passes the [`Issuer`] of a command to [`Table::apply`]. The table knows it only while the
+//! command runs, so that nothing depends on which process issued the command before.
 
 use std::fmt;
 
@@ -55,45 +58,71 @@ impl fmt::Display for Actor {
     }
 }
 
-/// Who uses a table through one `Table`.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct User {
+/// The process that issues a command: its owner number in this table and its actor. The default is
+/// the table itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Issuer {
     /// The packed actor.
-    pub actor: u64,
-    pub principal: u32,
-    pub owner: u16,
+    actor: u64,
+    owner: u16,
+}
+
+impl Issuer {
+    /// The process that has this owner number.
+    pub fn new(owner: u16, actor: Actor) -> Self {
+        Issuer { actor: Actor::packed(Some(actor)), owner }
+    }
+
+    /// The owner number; 0 if the process does not share the table.
+    #[inline(always)]
+    pub fn owner(self) -> u16 {
+        self.owner
+    }
+
+    pub(super) fn with_owner(self, owner: u16) -> Self {
+        Issuer { owner, ..self }
+    }
+
+    fn principal(self) -> u32 {
+        (self.actor >> 32) as u32
+    }
 }
 
 impl<M: Memory> Table<M> {
-    /// From now on commands are those of this process, which has this owner number.
-    pub fn act_as(&self, owner: u16, actor: Actor) {
-        let user = User { actor: Actor::packed(Some(actor)), principal: actor.principal, owner };
-        self.user.set(user);
+    /// Calls a function whose changes are those of a process. Only [`Table::apply`] and tests use it.
+    #[doc(hidden)]
+    #[inline(always)]
+    pub fn issued_by<T>(&self, issuer: Issuer, run: impl FnOnce(&Self) -> T) -> T {
+        self.issuer.set(issuer);
+        let reply = run(self);
+        self.issuer.set(Issuer::default());
+        reply
     }
 
-    /// Records the principal of an owner number. Called before the owner gets its first lease.
-    pub fn set_principal(&self, owner: u16) {
+    /// Records the principal of the issuer as that of an owner number.
+    pub(super) fn set_principal(&self, owner: u16) {
+        let principal = self.issuer.get().principal();
         if let Some(cell) = self.memory.owners().get(owner as usize)
             && !self.corrupt.get()
-            && cell.get() != self.user.get().principal
+            && cell.get() != principal
         {
-            self.set(cell, self.user.get().principal);
+            self.set(cell, principal);
         }
     }
 
-    /// The packed actor of the commands of this process.
+    /// The packed actor of the command.
     #[inline(always)]
     pub(super) fn actor(&self) -> u64 {
-        self.user.get().actor
+        self.issuer.get().actor
     }
 
-    /// Is this lease one of this process?
+    /// Is this lease one of the issuer?
     #[inline(always)]
     pub(super) fn is_own(&self, lease: u32) -> bool {
-        owner_in(self.lease_record(lease).flags.get()) == self.user.get().owner
+        owner_in(self.lease_record(lease).flags.get()) == self.issuer.get().owner
     }
 
-    /// Does this lease belong to another principal than that of this process?
+    /// Does this lease belong to another principal than that of the issuer?
     #[inline(always)]
     pub(super) fn is_foreign(&self, lease: u32) -> bool {
         !self.is_own(lease) && self.is_of_other_principal(lease)
@@ -101,12 +130,12 @@ impl<M: Memory> Table<M> {
 
     #[cold]
     fn is_of_other_principal(&self, lease: u32) -> bool {
-        self.principal_of(lease) != Some(self.user.get().principal)
+        self.principal_of(lease) != Some(self.issuer.get().principal())
     }
 
-    /// May this process transfer this lease? Its own principal may, and principal 0 (root).
+    /// May the issuer transfer this lease? Its own principal may, and principal 0 (root).
     pub(super) fn may_transfer(&self, lease: u32) -> Result<(), Error> {
-        match self.user.get().principal != 0 && self.is_foreign(lease) {
+        match self.issuer.get().principal() != 0 && self.is_foreign(lease) {
             true => Err(Error::OtherPrincipal),
             false => Ok(()),
         }

@@ -34,9 +34,17 @@ fn check(claim: &Claim<'_>) -> Result<(), Error> {
 }
 
 impl<M: Memory> Table<M> {
-    /// Asks for a lease: granted at once, put in line, or refused.
-    #[inline(always)]
+    /// Asks for a lease for [`Claim::owner`]: granted at once, put in line, or refused.
     pub fn claim(&self, now: Time, claim: &Claim<'_>) -> Result<Outcome, Error> {
+        let issuer = self.issuer.replace(self.issuer.get().with_owner(claim.owner));
+        let answer = self.place_claim(now, claim);
+        self.issuer.set(issuer);
+        answer
+    }
+
+    /// Asks for a lease for the issuer.
+    #[inline(always)]
+    pub(super) fn place_claim(&self, now: Time, claim: &Claim<'_>) -> Result<Outcome, Error> {
         check(claim)?;
         self.enter(now)?;
         let answer = match claim.candidates {
@@ -136,7 +144,7 @@ impl<M: Memory> Table<M> {
             demand: Demand::new(claim.take),
             ttl: claim.ttl,
             priority: claim.priority,
-            flags: spare | preemptible | (claim.owner as u32) << flag::OWNER,
+            flags: spare | preemptible | (self.issuer.get().owner() as u32) << flag::OWNER,
             grace: claim.grace,
             parent,
             ticket: 0,

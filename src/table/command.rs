@@ -5,36 +5,50 @@
 //! changed or used again, so that the same value can be applied under a lock, appended to a log
 //! or sent over a socket.
 //!
-//! A command names no actor: that is the process that runs it, which the home supplies
-//! ([`Table::act_as`]). The home also sets [`Claim::owner`].
+//! Commands that have strings take them in any form: borrowed as a face builds them, or owned as
+//! [`codec`](super::codec) decodes them.
+//!
+//! A command does not name the process that issues it. The home supplies it ([`Issuer`]).
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
+use std::ops::Deref;
 
+use super::codec::{Encode, Reply};
 use super::memory::Memory;
 use super::types::{
     Cancelled, Claim, Error, Health, LeaseId, Outcome, ResourceId, Revoked, TicketId, TicketState,
     Time, Traits,
 };
-use super::{Reaped, Reason, ResourceInfo, Table};
+use super::{Issuer, Reaped, Reason, ResourceInfo, Table};
+
+/// A string of a command: borrowed or owned.
+pub trait Text: AsRef<str> + Encode {}
+
+impl<S: AsRef<str> + Encode> Text for S {}
 
 /// One change of a table.
-pub trait Command {
+pub trait Command: Encode {
     /// Stable and append-only: the number of a removed command is not used again.
     const TAG: u8;
 
     /// What the process that sent the command gets back.
-    type Reply;
+    type Reply: Reply;
 
     /// Runs the command. Only [`Table::apply`] calls this.
     fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error>;
 }
 
 impl<M: Memory> Table<M> {
-    /// Runs a command at a time.
+    /// Runs a command of a process at a time.
     #[inline(always)]
-    pub fn apply<C: Command>(&self, command: &C, now: Time) -> Result<C::Reply, Error> {
-        command.run(self, now)
+    pub fn apply<C: Command>(
+        &self,
+        issuer: Issuer,
+        command: &C,
+        now: Time,
+    ) -> Result<C::Reply, Error> {
+        self.issued_by(issuer, |table| command.run(table, now))
     }
 }
 
@@ -67,7 +81,7 @@ impl Picks {
     }
 
     #[inline(always)]
-    fn push(&mut self, resource: ResourceId) {
+    pub(super) fn push(&mut self, resource: ResourceId) {
         match self.inline.get_mut(self.count) {
             Some(place) => *place = resource,
             None => self.spill(resource),
@@ -105,6 +119,9 @@ pub trait GrantDetail: Default {
 
     /// The detail of the lease that a ticket was granted.
     fn of_ticket<M: Memory>(table: &Table<M>, ticket: TicketId) -> Self;
+
+    /// The detail of a reply that was decoded.
+    fn from_picks(picks: Picks) -> Self;
 }
 
 impl GrantDetail for () {
@@ -113,6 +130,8 @@ impl GrantDetail for () {
 
     #[inline(always)]
     fn of_ticket<M: Memory>(_: &Table<M>, _: TicketId) -> Self {}
+
+    fn from_picks(_: Picks) -> Self {}
 }
 
 impl GrantDetail for Picks {
@@ -127,6 +146,10 @@ impl GrantDetail for Picks {
             _ => Picks::default(),
         }
     }
+
+    fn from_picks(picks: Picks) -> Self {
+        picks
+    }
 }
 
 /// What became of a claim, and what it was granted.
@@ -138,10 +161,10 @@ pub struct Placed<D> {
     pub detail: D,
 }
 
-/// Asks for a lease.
+/// Asks for a lease. The issuer is its owner, whatever [`Claim::owner`] says.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a, D> {
-    claim: &'a Claim<'a>,
+    pub(super) claim: &'a Claim<'a>,
     detail: PhantomData<D>,
 }
 
@@ -159,7 +182,7 @@ impl<D: GrantDetail> Command for Place<'_, D> {
 
     #[inline(always)]
     fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
-        let outcome = table.claim(now, self.claim)?;
+        let outcome = table.place_claim(now, self.claim)?;
         let detail = match outcome {
             Outcome::Granted(lease) => D::of(table, lease),
             Outcome::Waiting(_) => D::default(),
@@ -204,7 +227,7 @@ impl Command for Withdraw {
 /// Takes the answer of a resolved ticket: from now on the table may forget the ticket.
 #[derive(Debug, Clone, Copy)]
 pub struct Collect<D> {
-    ticket: TicketId,
+    pub(super) ticket: TicketId,
     detail: PhantomData<D>,
 }
 
@@ -265,89 +288,89 @@ impl Command for Renew {
 
 /// Takes a lease away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Revoke<'a> {
+pub struct Revoke<S> {
     /// The lease.
     pub lease: LeaseId,
     /// A reason of a revocation.
     pub reason: Reason,
     /// The name that the caller claims; may be empty.
-    pub by: &'a str,
+    pub by: S,
     /// How long the lease stays held; 0: it is revoked at once.
     pub notice: Time,
 }
 
-impl Command for Revoke<'_> {
+impl<S: Text> Command for Revoke<S> {
     const TAG: u8 = 6;
     type Reply = Revoked;
 
     #[inline(always)]
     fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
-        table.revoke(now, self.lease, self.reason, self.by, self.notice)
+        table.revoke(now, self.lease, self.reason, self.by.as_ref(), self.notice)
     }
 }
 
 /// Makes a resource that stays, or changes its size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Declare<'a> {
+pub struct Declare<S> {
     /// The name of the resource.
-    pub resource: &'a str,
+    pub resource: S,
     /// How many slots it has.
     pub slots: u32,
     /// How much memory it has, in MiB.
     pub memory: u32,
 }
 
-impl Command for Declare<'_> {
+impl<S: Text> Command for Declare<S> {
     const TAG: u8 = 7;
     type Reply = ResourceId;
 
     fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
-        table.declare(now, self.resource, self.slots, self.memory)
+        table.declare(now, self.resource.as_ref(), self.slots, self.memory)
     }
 }
 
 /// Sets the node of a declared resource. A node that is not declared yet is declared with one slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SetNode<'a> {
+pub struct SetNode<S> {
     /// The name of the resource.
-    pub resource: &'a str,
+    pub resource: S,
     /// The name of the node; `None`: no node.
-    pub node: Option<&'a str>,
+    pub node: Option<S>,
 }
 
-impl Command for SetNode<'_> {
+impl<S: Text> Command for SetNode<S> {
     const TAG: u8 = 8;
     type Reply = ();
 
     fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
-        let id = table.resource_id(self.resource).ok_or(Error::UnknownResource)?;
-        let node = match self.node {
+        let id = table.resource_id(self.resource.as_ref()).ok_or(Error::UnknownResource)?;
+        let node = match self.node.as_ref().map(AsRef::as_ref) {
             None => None,
             Some(node) => Some(match table.resource_id(node) {
                 Some(known) => known,
                 None => table.declare(now, node, 1, 0)?,
             }),
         };
-        let info = table.resource(self.resource).ok_or(Error::UnknownResource)?;
+        let info = table.resource(self.resource.as_ref()).ok_or(Error::UnknownResource)?;
         table.set_traits(now, id, Traits { node, ..info.traits })
     }
 }
 
 /// Sets the health of a declared resource as an operator states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SetHealth<'a> {
+pub struct SetHealth<S> {
     /// The name of the resource.
-    pub resource: &'a str,
+    pub resource: S,
     /// Its health.
     pub health: Health,
 }
 
-impl Command for SetHealth<'_> {
+impl<S: Text> Command for SetHealth<S> {
     const TAG: u8 = 9;
     type Reply = ();
 
     fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
-        let id = table.resource_id(self.resource).ok_or(Error::UnknownResource)?;
+        let id = table.resource_id(self.resource.as_ref()).ok_or(Error::UnknownResource)?;
         table.set_health(now, id, self.health)
     }
 }
@@ -373,9 +396,9 @@ impl From<ResourceInfo> for DeviceState {
 /// Sets the observed health of a device, unless its state has changed since it was observed. The
 /// reply says whether it was set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SetEvidence<'a> {
+pub struct SetEvidence<S> {
     /// The name of the device.
-    pub resource: &'a str,
+    pub resource: S,
     /// Its state when it was observed.
     pub before: DeviceState,
     /// The observed health.
@@ -384,14 +407,14 @@ pub struct SetEvidence<'a> {
     pub unused: bool,
 }
 
-impl Command for SetEvidence<'_> {
+impl<S: Text> Command for SetEvidence<S> {
     const TAG: u8 = 10;
     type Reply = bool;
 
     fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
         table.advance(now)?;
-        let id = table.resource_id(self.resource).ok_or(Error::UnknownResource)?;
-        if table.resource(self.resource).map(DeviceState::from) != Some(self.before) {
+        let id = table.resource_id(self.resource.as_ref()).ok_or(Error::UnknownResource)?;
+        if table.resource(self.resource.as_ref()).map(DeviceState::from) != Some(self.before) {
             return Ok(false);
         }
         table.set_evidence(now, id, self.health, self.unused).map(|()| true)
@@ -400,54 +423,54 @@ impl Command for SetEvidence<'_> {
 
 /// Takes a resource out of service and revokes the leases on it at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fail<'a> {
+pub struct Fail<S> {
     /// The name of the resource.
-    pub resource: &'a str,
+    pub resource: S,
     /// A reason of a revocation.
     pub reason: Reason,
     /// The name that the caller claims; may be empty.
-    pub by: &'a str,
+    pub by: S,
 }
 
-impl Command for Fail<'_> {
+impl<S: Text> Command for Fail<S> {
     const TAG: u8 = 11;
     type Reply = ();
 
     fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
-        let id = table.resource_id(self.resource).ok_or(Error::UnknownResource)?;
-        table.fail(now, id, self.reason, self.by)
+        let id = table.resource_id(self.resource.as_ref()).ok_or(Error::UnknownResource)?;
+        table.fail(now, id, self.reason, self.by.as_ref())
     }
 }
 
 /// A device is no longer checked after its last lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ClearCheck<'a> {
+pub struct ClearCheck<S> {
     /// The name of the device.
-    pub resource: &'a str,
+    pub resource: S,
 }
 
-impl Command for ClearCheck<'_> {
+impl<S: Text> Command for ClearCheck<S> {
     const TAG: u8 = 12;
     type Reply = ();
 
     fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
-        let id = table.resource_id(self.resource).ok_or(Error::UnknownResource)?;
-        let info = table.resource(self.resource).ok_or(Error::UnknownResource)?;
+        let id = table.resource_id(self.resource.as_ref()).ok_or(Error::UnknownResource)?;
+        let info = table.resource(self.resource.as_ref()).ok_or(Error::UnknownResource)?;
         table.set_traits(now, id, Traits { checked: false, ..info.traits })
     }
 }
 
 /// A device in [`ListDevices`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DeviceListing<'a> {
+pub struct DeviceListing<S> {
     /// The name of the resource that stands for it.
-    pub resource: &'a str,
+    pub resource: S,
     /// Into how many parts it is divided; `None`: as declared before, else one.
     pub slots: Option<u32>,
     /// Its memory in MiB.
     pub memory: u32,
     /// Vendor and number of its topology island: devices of one island have fast links.
-    pub island: Option<(&'a str, u32)>,
+    pub island: Option<(S, u32)>,
     /// It drains after its last lease until it was checked.
     pub checked: bool,
     /// The observed health; `None`: set later.
@@ -456,29 +479,29 @@ pub struct DeviceListing<'a> {
 
 /// Declares the devices of one node. The reply has their ids, in the same order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ListDevices<'a> {
-    /// The devices.
-    pub devices: &'a [DeviceListing<'a>],
+pub struct ListDevices<D> {
+    /// The devices, as a slice or a vector of [`DeviceListing`].
+    pub devices: D,
     /// The node that they are in.
     pub node: Option<ResourceId>,
 }
 
-impl Command for ListDevices<'_> {
+impl<S: Text, D: Deref<Target = [DeviceListing<S>]>> Command for ListDevices<D> {
     const TAG: u8 = 13;
     type Reply = Vec<ResourceId>;
 
     fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
-        let declared = |device: &DeviceListing<'_>| {
-            table.resource(device.resource).filter(|info| info.declared)
+        let declared = |device: &DeviceListing<S>| {
+            table.resource(device.resource.as_ref()).filter(|info| info.declared)
         };
         let known: Vec<Option<ResourceInfo>> = self.devices.iter().map(declared).collect();
         let mut ids = Vec::with_capacity(self.devices.len());
         for (device, known) in self.devices.iter().zip(&known) {
             let slots = device.slots.unwrap_or(known.as_ref().map_or(1, |info| info.slots));
-            ids.push(table.declare(now, device.resource, slots, device.memory)?);
+            ids.push(table.declare(now, device.resource.as_ref(), slots, device.memory)?);
             table.memory().checkpoint();
         }
-        let islands = number_islands(self.devices, &known, &ids);
+        let islands = number_islands(&self.devices, &known, &ids);
         for (place, (device, known)) in self.devices.iter().zip(&known).enumerate() {
             let was_checked = known.as_ref().is_some_and(|info| info.traits.checked);
             let traits = Traits {
@@ -498,14 +521,17 @@ impl Command for ListDevices<'_> {
 
 /// The number of each device's island in the table: 0 for none, else the record of the island's
 /// first device, unless another process has declared a number already.
-fn number_islands(
-    devices: &[DeviceListing<'_>],
+fn number_islands<S: Text>(
+    devices: &[DeviceListing<S>],
     known: &[Option<ResourceInfo>],
     ids: &[ResourceId],
 ) -> Vec<u32> {
+    let island_of = |device: &DeviceListing<S>| {
+        device.island.as_ref().map(|(vendor, island)| (vendor.as_ref().to_owned(), *island))
+    };
     let mut numbers = HashMap::new();
     for ((device, known), id) in devices.iter().zip(known).zip(ids) {
-        if let Some(island) = device.island {
+        if let Some(island) = island_of(device) {
             let declared = known.as_ref().map_or(0, |info| info.traits.island);
             let number = numbers.entry(island).or_insert(id.0);
             if declared != 0 {
@@ -513,45 +539,45 @@ fn number_islands(
             }
         }
     }
-    let number = |device: &DeviceListing<'_>| {
-        device.island.and_then(|island| numbers.get(&island).copied()).unwrap_or(0)
+    let number = |device: &DeviceListing<S>| {
+        island_of(device).and_then(|island| numbers.get(&island).copied()).unwrap_or(0)
     };
     devices.iter().map(number).collect()
 }
 
 /// Declares that a holder cannot continue without a resource, without a claim for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Want<'a> {
+pub struct Want<S> {
     /// The holder.
-    pub holder: &'a str,
+    pub holder: S,
     /// The name of the resource.
-    pub resource: &'a str,
+    pub resource: S,
 }
 
-impl Command for Want<'_> {
+impl<S: Text> Command for Want<S> {
     const TAG: u8 = 14;
     type Reply = ();
 
     fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
-        table.want(now, self.holder, self.resource)
+        table.want(now, self.holder.as_ref(), self.resource.as_ref())
     }
 }
 
 /// Removes a [`Want`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Unwant<'a> {
+pub struct Unwant<S> {
     /// The holder.
-    pub holder: &'a str,
+    pub holder: S,
     /// The name of the resource.
-    pub resource: &'a str,
+    pub resource: S,
 }
 
-impl Command for Unwant<'_> {
+impl<S: Text> Command for Unwant<S> {
     const TAG: u8 = 15;
     type Reply = ();
 
     fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
-        table.unwant(now, self.holder, self.resource)
+        table.unwant(now, self.holder.as_ref(), self.resource.as_ref())
     }
 }
 
@@ -590,6 +616,24 @@ impl Command for ReapOwner {
 
     fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
         table.reap_some(now, self.owner, self.reason, self.limit as usize)
+    }
+}
+
+/// Records the principal of the issuer as that of an owner number. An owner needs it before its
+/// first lease.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SetPrincipal {
+    /// The owner number.
+    pub owner: u16,
+}
+
+impl Command for SetPrincipal {
+    const TAG: u8 = 19;
+    type Reply = ();
+
+    fn run<M: Memory>(&self, table: &Table<M>, _: Time) -> Result<Self::Reply, Error> {
+        table.set_principal(self.owner);
+        table.leave(())
     }
 }
 

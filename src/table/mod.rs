@@ -14,6 +14,7 @@ pub mod cell;
 mod chain;
 mod choose;
 mod claim;
+pub mod codec;
 pub mod command;
 #[cfg(test)]
 mod damage;
@@ -52,7 +53,7 @@ mod worker;
 
 use std::cell::Cell as PlainCell;
 
-pub use actor::Actor;
+pub use actor::{Actor, Issuer};
 pub use command::{Command, Picks, Placed};
 pub use deadlock::{Deadlock, Wait};
 pub use event::{Event, What};
@@ -109,8 +110,8 @@ pub struct Table<M: Memory> {
     corrupt: Box<PlainCell<bool>>,
     /// The memory makes no sense: lists end here and now, so that no command goes astray for long.
     broken: Box<PlainCell<bool>>,
-    /// The process that gives the commands.
-    user: Box<PlainCell<actor::User>>,
+    /// The process that issued the command that runs.
+    issuer: Box<PlainCell<Issuer>>,
     scratch: Box<Scratch>,
 }
 
@@ -156,7 +157,7 @@ impl<M: Memory> Table<M> {
             longest: sizes.names.max(sizes.holds).max(sizes.members) as u32,
             corrupt: Box::new(PlainCell::new(false)),
             broken: Box::new(PlainCell::new(false)),
-            user: Box::default(),
+            issuer: Box::default(),
             scratch: Box::new(Scratch::try_new(&sizes)?),
             memory,
         })

@@ -51,7 +51,7 @@ impl<M: Memory> Table<M> {
         self.enter(now)?;
         let mut reaped = Reaped::default();
         // A process that leaves is the actor; for a dead process there is none.
-        let leaves = reason == Reason::Released && owner == self.user.get().owner;
+        let leaves = reason == Reason::Released && owner == self.issuer.get().owner();
         let actor = if leaves { self.actor() } else { 0 };
         let mut list = self.scratch.reaped.take();
         // Claims first, in order: none of them is to be served with what the leases free.

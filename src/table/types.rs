@@ -162,7 +162,8 @@ pub struct Claim<'a> {
     pub grace: Time,
     /// The lease this one hangs on: it ends no later than its parent, and with it.
     pub parent: Option<LeaseId>,
-    /// The process for which it is, by a number of the home's; 0: none in particular. See [`Table::reap`](super::Table::reap).
+    /// The process for which it is, by a number of the home's; 0: none in particular. A command
+    /// ([`Place`](super::command::Place)) takes it from its issuer.
     pub owner: u16,
 }
 

@@ -4,9 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use ternlease::home::process::new_table;
+use ternlease::table::command::{
+    Advance, Declare, Fail, Place, ReapOwner, Release, Renew, Revoke, SetHealth, SetPrincipal,
+    Transfer, Unwant, Want,
+};
 use ternlease::table::{
-    Actor, Cancelled, Candidates, Claim, Deadlock, Error, Health, Outcome, Reaped, Reason,
-    ResourceId, Revoked, Settings, Table, Time, Traits,
+    self, Actor, Cancelled, Candidates, Claim, Deadlock, Error, Health, Issuer, Outcome, Picks,
+    Reaped, Reason, ResourceId, Revoked, Settings, Table, Time, Traits,
 };
 
 use super::memory::{Shared, shared_tables};
@@ -157,7 +161,11 @@ pub fn run_on_model(model: &mut Model, ids: &Ids, step: &Step) -> Result<Answer,
         }
         Command::Claim { ask, by_id } => {
             let unknown = *by_id && ask.candidates.iter().any(|name| !ids.contains_key(name));
-            model.claim(now, ask, unknown).map(Answer::Outcome)
+            // The issuer of a claim is its owner.
+            let owner = std::mem::replace(&mut model.user.0, ask.owner);
+            let answer = model.claim(now, ask, unknown).map(Answer::Outcome);
+            model.user.0 = owner;
+            answer
         }
         Command::Renew { lease, ttl } => model.renew(now, *lease, *ttl).map(Answer::End),
         Command::Release { lease } => model.release(now, *lease).map(|()| Answer::Done),
@@ -202,6 +210,8 @@ pub struct Real {
     pub table: Table<Shared>,
     /// The same table as another process sees it: they take turns.
     other: Table<Shared>,
+    /// The process that issues the commands: its owner number and its actor.
+    user: (u16, Actor),
     pub ids: Ids,
     /// An id that the table did not give out.
     foreign: ResourceId,
@@ -211,20 +221,85 @@ pub struct Real {
 impl Real {
     pub fn new(settings: Settings) -> Real {
         let [table, other] = shared_tables(settings);
-        Real { table, other, ids: Ids::new(), foreign: *FOREIGN, numbers: Numbers::default() }
+        let (ids, numbers) = (Ids::new(), Numbers::default());
+        let user = (0, Actor { principal: 0, process: 0 });
+        Real { table, other, user, ids, foreign: *FOREIGN, numbers }
     }
 
     pub fn run(&mut self, step: &Step) -> Result<Answer, Error> {
         std::mem::swap(&mut self.table, &mut self.other);
-        let (table, now) = (&self.table, step.now);
+        let now = step.now;
+        let known = |name: &String| self.ids.contains_key(name);
         match &step.command {
             Command::Declare { name, slots, memory } => {
-                let id = table.declare(now, name, *slots, *memory)?;
+                let id =
+                    self.apply(&Declare { resource: name, slots: *slots, memory: *memory }, now)?;
                 if let Some(before) = self.ids.insert(name.clone(), id) {
                     assert_eq!(before, id, "declaring again gave another id");
                 }
                 Ok(Answer::Done)
             }
+            Command::Health { name, health } if known(name) => {
+                let command = SetHealth { resource: name, health: *health };
+                self.apply(&command, now).map(|()| Answer::Done)
+            }
+            Command::Fail { name, reason, by } if known(name) => {
+                let command = Fail { resource: name, reason: *reason, by };
+                self.apply(&command, now).map(|()| Answer::Done)
+            }
+            Command::Claim { ask, by_id } => {
+                let names: Vec<&str> = ask.candidates.iter().map(String::as_str).collect();
+                let ids: Vec<ResourceId> =
+                    names.iter().map(|name| self.resource_id(name)).collect();
+                let candidates =
+                    if *by_id { Candidates::Declared(&ids) } else { Candidates::Named(&names) };
+                let claim = self.claim(ask, candidates);
+                let placed = self.apply_for(ask.owner, &Place::<Picks>::new(&claim), now)?;
+                Ok(Answer::Outcome(placed.outcome))
+            }
+            Command::Renew { lease, ttl } => {
+                let lease = self.numbers.lease(*lease);
+                self.apply(&Renew { lease, ttl: *ttl }, now).map(Answer::End)
+            }
+            Command::Release { lease } | Command::End { lease, reason: Reason::Released } => {
+                let lease = self.numbers.lease(*lease);
+                self.apply(&Release { lease }, now).map(|()| Answer::Done)
+            }
+            Command::Revoke { lease, reason, by, notice } => {
+                let lease = self.numbers.lease(*lease);
+                let command = Revoke { lease, reason: *reason, by, notice: *notice };
+                self.apply(&command, now).map(Answer::Revoked)
+            }
+            Command::Reap { owner, reason } => {
+                let command = ReapOwner { owner: *owner, reason: *reason, limit: u32::MAX };
+                self.apply(&command, now).map(Answer::Reaped)
+            }
+            Command::GiveTo { lease, owner } => {
+                let lease = self.numbers.lease(*lease);
+                self.apply(&Transfer { lease, to: *owner }, now).map(|()| Answer::Done)
+            }
+            Command::Advance => self.apply(&Advance, now).map(|()| Answer::Done),
+            Command::Want { holder, resource } => {
+                self.apply(&Want { holder, resource }, now).map(|()| Answer::Done)
+            }
+            Command::Unwant { holder, resource } => {
+                self.apply(&Unwant { holder, resource }, now).map(|()| Answer::Done)
+            }
+            Command::Join { owner, principal } => {
+                self.user = (*owner, actor_of(*owner, *principal));
+                self.apply(&SetPrincipal { owner: *owner }, now).map(|()| Answer::Done)
+            }
+            _ => {
+                let issuer = Issuer::new(self.user.0, self.user.1);
+                self.table.issued_by(issuer, |table| self.run_method(table, step))
+            }
+        }
+    }
+
+    /// What is a method of the table and no command.
+    fn run_method(&self, table: &Table<Shared>, step: &Step) -> Result<Answer, Error> {
+        let now = step.now;
+        match &step.command {
             Command::Health { name, health } => {
                 table.set_health(now, self.resource_id(name), *health).map(|()| Answer::Done)
             }
@@ -240,49 +315,28 @@ impl Real {
             Command::Fail { name, reason, by } => {
                 table.fail(now, self.resource_id(name), *reason, by).map(|()| Answer::Done)
             }
-            Command::Claim { ask, by_id } => {
-                let names: Vec<&str> = ask.candidates.iter().map(String::as_str).collect();
-                let ids: Vec<ResourceId> =
-                    names.iter().map(|name| self.resource_id(name)).collect();
-                let candidates =
-                    if *by_id { Candidates::Declared(&ids) } else { Candidates::Named(&names) };
-                table.claim(now, &self.claim(ask, candidates)).map(Answer::Outcome)
-            }
-            Command::Renew { lease, ttl } => {
-                table.renew(now, self.numbers.lease(*lease), *ttl).map(Answer::End)
-            }
-            Command::Release { lease } => {
-                table.release(now, self.numbers.lease(*lease)).map(|()| Answer::Done)
-            }
             Command::End { lease, reason } => {
                 table.end(now, self.numbers.lease(*lease), *reason).map(|()| Answer::Done)
             }
-            Command::Revoke { lease, reason, by, notice } => table
-                .revoke(now, self.numbers.lease(*lease), *reason, by, *notice)
-                .map(Answer::Revoked),
             Command::Cancel { ticket } => {
                 table.cancel(now, self.numbers.ticket(*ticket)).map(Answer::Cancelled)
             }
-            Command::Reap { owner, reason } => table.reap(now, *owner, *reason).map(Answer::Reaped),
-            Command::GiveTo { lease, owner } => {
-                table.give_to(now, self.numbers.lease(*lease), *owner).map(|()| Answer::Done)
-            }
-            Command::Advance => table.advance(now).map(|()| Answer::Done),
-            Command::Want { holder, resource } => {
-                table.want(now, holder, resource).map(|()| Answer::Done)
-            }
-            Command::Unwant { holder, resource } => {
-                table.unwant(now, holder, resource).map(|()| Answer::Done)
-            }
             Command::FindDeadlocks => table.find_deadlocks(now).map(Answer::Deadlocks),
-            Command::Join { owner, principal } => {
-                for table in [table, &self.other] {
-                    table.act_as(*owner, actor_of(*owner, *principal));
-                }
-                table.set_principal(*owner);
-                Ok(Answer::Done)
-            }
+            command => unreachable!("{command:?} is a command of the table"),
         }
+    }
+
+    fn apply<C: table::Command>(&self, command: &C, now: Time) -> Result<C::Reply, Error> {
+        self.apply_for(self.user.0, command, now)
+    }
+
+    fn apply_for<C: table::Command>(
+        &self,
+        owner: u16,
+        command: &C,
+        now: Time,
+    ) -> Result<C::Reply, Error> {
+        self.table.apply(Issuer::new(owner, self.user.1), command, now)
     }
 
     fn resource_id(&self, name: &str) -> ResourceId {

@@ -9,7 +9,7 @@ use crate::home::cluster::{
 use crate::home::waiters::WakeList;
 use crate::memory::Arrays;
 use crate::rt::{self, MutexGuard};
-use crate::table::command::{Collected, GrantDetail, Place};
+use crate::table::command::{Collected, GrantDetail, Place, SetPrincipal};
 use crate::table::{Claim, Error, Memory, Placed, Table, TicketId, TicketState, Time};
 use std::time::Duration;
 
@@ -41,8 +41,6 @@ impl ClusterHome {
                 return Err(error);
             }
             let mut state = self.when_it_is_its_turn(part);
-            // Its session may be another one by now.
-            state.table.act_as(part.owner(), part.actor());
             let now = self.clock.now().max(state.table.now());
             // Before anything is written: nobody who reads without the lock takes for done what may be undone.
             part.take_off();
@@ -109,9 +107,10 @@ impl ClusterHome {
             if part.is_cut_off() {
                 return Err(part.refusal().unwrap_or(Error::Unavailable));
             }
-            table.set_principal(part.owner());
-            // Which may be another one, too.
-            table.apply(&Place::new(&Claim { owner: part.owner(), ..*claim }), now)
+            // Its session may be another one by now.
+            let issuer = part.issuer();
+            table.apply(issuer, &SetPrincipal { owner: issuer.owner() }, now)?;
+            table.apply(issuer, &Place::new(claim), now)
         })
     }
 

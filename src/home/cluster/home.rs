@@ -140,7 +140,8 @@ impl Home for ClusterHome {
     }
 
     fn execute<C: Command>(&self, command: &C) -> Result<C::Reply, Error> {
-        let run = |table: &Table<Arrays<Replica>>, now| table.apply(command, now);
+        let run =
+            |table: &Table<Arrays<Replica>>, now| table.apply(self.part.issuer(), command, now);
         self.run_clustered(&self.part, Conditions::default, run)
     }
 
@@ -164,7 +165,9 @@ impl Home for ClusterHome {
     }
 
     fn give_back(&self, dropped: Dropped) -> Result<(), Error> {
-        let run = |table: &Table<Arrays<Replica>>, now| super::reap::give_back(dropped, table, now);
+        let run = |table: &Table<Arrays<Replica>>, now| {
+            super::reap::give_back(dropped, table, self.part.issuer(), now)
+        };
         self.or_later(dropped, self.run_clustered(&self.part, Conditions::default, run))
     }
 

@@ -3,6 +3,7 @@
 use super::execute::take_back;
 use super::home::{ClusterHome, State};
 use crate::home::cluster::{Conditions, Part};
+use crate::table::command::Renew;
 use crate::table::layout::{Lease, Ticket};
 use crate::table::{self, Error, LeaseId, LeaseState, Memory, Reason, TicketId, TicketState, Time};
 
@@ -122,7 +123,7 @@ impl ClusterHome {
                 true if self.is_own(part, id) => Err(CUT_OFF),
                 // Nothing is taken over by who may be dead: it would be over.
                 true => Err(Error::Unavailable),
-                false => table.renew(now, id, ttl),
+                false => table.apply(part.issuer(), &Renew { lease: id, ttl }, now),
             }
         })
     }
@@ -153,7 +154,7 @@ impl ClusterHome {
             return None;
         }
         part.take_off();
-        let answer = state.table.renew(now, id, None);
+        let answer = state.table.apply(part.issuer(), &Renew { lease: id, ttl: None }, now);
         let written = part.replica().take_written();
         state.table.take_decided(|_| ());
         let quiet = answer.is_ok() && part.replica().is_only(&written, &self.memory.header().now);

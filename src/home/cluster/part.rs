@@ -18,7 +18,7 @@ use crate::home::actor::cluster_principal;
 use crate::home::clock::Clock;
 use crate::home::settled::{InTheAir, Undoable};
 use crate::rt::{self, Condvar};
-use crate::table::{Actor, Error, LeaseId, Limits, TicketId, Time};
+use crate::table::{Actor, Error, Issuer, LeaseId, Limits, TicketId, Time};
 
 /// So many processes can share a table.
 const OWNERS: u16 = 1024;
@@ -151,9 +151,10 @@ impl Part {
         &self.replica
     }
 
-    /// The actor of this process's commands. The owner number names its session.
-    pub fn actor(&self) -> Actor {
-        Actor { principal: self.principal, process: self.owner().into() }
+    /// The issuer of this process's commands. The owner number names its session, which changes.
+    pub fn issuer(&self) -> Issuer {
+        let owner = self.owner();
+        Issuer::new(owner, Actor { principal: self.principal, process: owner.into() })
     }
 
     pub fn owner(&self) -> u16 {

@@ -8,10 +8,11 @@ use crate::home::Dropped;
 use crate::home::cluster::{Conditions, Failure, Group, Part, Revision};
 use crate::home::waiters::WakeList;
 use crate::memory::Arrays;
-use crate::table::{Error, Memory, Reaped, Reason, Table, Time};
+use crate::table::command::{ReapOwner, Release, Withdraw};
+use crate::table::{Error, Issuer, Memory, Reaped, Reason, Table, Time};
 
 /// So many leases and claims end together at most.
-const PORTION: usize = 1000;
+const PORTION: u32 = 1000;
 
 impl ClusterHome {
     /// The times of the leases under its number are counted here from now on. With the lock.
@@ -120,7 +121,7 @@ impl ClusterHome {
         let mut all = Reaped::default();
         loop {
             let some = self.run_clustered(part, &needs, |table, now| {
-                table.reap_some(now, owner, reason, PORTION)
+                table.apply(part.issuer(), &ReapOwner { owner, reason, limit: PORTION }, now)
             })?;
             all.leases += some.leases;
             all.tickets += some.tickets;
@@ -147,7 +148,7 @@ impl ClusterHome {
     /// What was dropped while the engine could not be reached. Some of it may be over by now, or somebody else has taken it over.
     pub(super) fn let_go_of_dropped(&self, part: &Part) {
         let take = |group: &mut Group| {
-            std::iter::from_fn(|| group.dropped.pop_first()).take(PORTION).collect()
+            std::iter::from_fn(|| group.dropped.pop_first()).take(PORTION as usize).collect()
         };
         let dropped: Vec<(Dropped, u16)> =
             self.state.lock().group.as_mut().map_or_else(Vec::new, take);
@@ -158,7 +159,7 @@ impl ClusterHome {
             let still = |(it, owner): &&(Dropped, u16)| owner_of(table, *it) == *owner;
             for (it, _) in dropped.iter().filter(still) {
                 // It may be over by now.
-                let _ = give_back(*it, table, now);
+                let _ = give_back(*it, table, part.issuer(), now);
             }
             Ok(())
         });
@@ -197,11 +198,12 @@ impl ClusterHome {
 pub(super) fn give_back<M: Memory>(
     dropped: Dropped,
     table: &Table<M>,
+    issuer: Issuer,
     now: Time,
 ) -> Result<(), Error> {
     match dropped {
-        Dropped::Lease(id) => table.release(now, id),
-        Dropped::Ticket(id) => table.withdraw(now, id).map(drop),
+        Dropped::Lease(lease) => table.apply(issuer, &Release { lease }, now),
+        Dropped::Ticket(ticket) => table.apply(issuer, &Withdraw { ticket }, now).map(drop),
     }
 }
 

@@ -31,11 +31,13 @@ use crate::home::{Home, HomeError, HostOps, actor};
 use crate::memory::{Arrays, UndoLog};
 use crate::rt::atomic::{AtomicU32, Ordering};
 use crate::rt::{self, Mutex, MutexGuard};
-use crate::table::command::{Advance, Collected, GrantDetail, Place as PlaceClaim, Renew};
+use crate::table::command::{
+    Collected, GrantDetail, Place as PlaceClaim, ReapOwner, Renew, SetPrincipal, Transfer,
+};
 use crate::table::query::{HeldCount, LeaseById};
 use crate::table::{
-    self, Claim, Command, Error, LeaseId, LeaseInfo, LeaseState, Memory, Outcome, Placed, Query,
-    Reason, Settings, Table, TicketId, TicketState, Time, first_sequence,
+    self, Claim, Command, Error, Issuer, LeaseId, LeaseInfo, LeaseState, Memory, Outcome, Placed,
+    Query, Reason, Settings, Table, TicketId, TicketState, Time, first_sequence,
 };
 
 /// How long a command waits for a process that has the lock of the file and does not run.
@@ -65,6 +67,7 @@ const TREES: Duration = Duration::from_millis(20);
 pub(crate) struct HostHome {
     memory: Arrays<Journal>,
     host: Host,
+    issuer: Issuer,
     steps: Steps,
     state: Mutex<State>,
     ticker: Ticker,
@@ -133,9 +136,11 @@ impl HostHome {
         let memory = host.arrays().clone();
         let table = Table::try_attach(memory.clone(), settings).ok_or_else(OpenError::no_memory)?;
         let state = State { table, waiters: Waiters::default(), last_event: 0, alarmed: false };
+        let issuer = Issuer::new(host.owner(), actor::of_process());
         let home = Arc::new(HostHome {
             memory,
             host,
+            issuer,
             steps: Steps::default(),
             state: Mutex::new(state),
             ticker: Ticker::default(),
@@ -169,8 +174,8 @@ impl HostHome {
         if host.is_haunted(slot) {
             self.reap_slot(&state, slot, now);
         }
-        state.table.act_as(host.owner(), actor::of_process());
-        state.table.set_principal(host.owner());
+        // Fails only if the table is damaged, which the next command reports.
+        let _ = state.table.apply(self.issuer, &SetPrincipal { owner: host.owner() }, now);
         host.settle_in(now);
         Ok(())
     }
@@ -202,7 +207,9 @@ impl HostHome {
         if let Ok(state) = self.lock(LOCK_TIMEOUT) {
             let now = self.now(&state);
             // Fails only if the table is damaged, and then there is nothing to give back.
-            let _ = state.table.reap(now, host.owner(), Reason::Released);
+            let (owner, reason) = (host.owner(), Reason::Released);
+            let reap = ReapOwner { owner, reason, limit: u32::MAX };
+            let _ = state.table.apply(self.issuer, &reap, now);
             self.unlock_and_wake(state);
         }
         host.ring_own();
@@ -526,7 +533,7 @@ impl Home for HostHome {
 
     #[inline(always)]
     fn execute<C: Command>(&self, command: &C) -> Result<C::Reply, Error> {
-        self.run(LOCK_TIMEOUT, |table, now| table.apply(command, now))
+        self.run(LOCK_TIMEOUT, |table, now| table.apply(self.issuer, command, now))
     }
 
     fn query<Q: Query>(&self, query: &Q) -> Q::Answer {
@@ -553,7 +560,6 @@ impl Home for HostHome {
     /// Claims once more if the claim was not granted and processes were dead that had not been reaped.
     fn claim<D: GrantDetail>(&self, claim: &Claim<'_>) -> Result<Placed<D>, Error> {
         let host = &self.host;
-        let claim = Claim { owner: host.owner(), ..*claim };
         let limit = match claim.wait {
             0 => LOCK_TIMEOUT,
             wait => Duration::from_micros(wait).min(LOCK_TIMEOUT),
@@ -561,7 +567,7 @@ impl Home for HostHome {
         let place = || {
             self.run(limit, |table, now| match host.is_lost() {
                 true => Err(HomeError::EngineLost.into()),
-                false => table.apply(&PlaceClaim::new(&claim), now),
+                false => table.apply(self.issuer, &PlaceClaim::new(claim), now),
             })
         };
         match place() {
@@ -669,7 +675,7 @@ impl Home for HostHome {
                 match overdue_at.saturating_sub(Clock::Real.now()) {
                     // A process may keep the lock from all that would refuse the ticket.
                     0 => {
-                        self.run(OVERDUE_LOCK_TIMEOUT, |table, now| table.apply(&Advance, now))?;
+                        self.run(OVERDUE_LOCK_TIMEOUT, |table, now| table.advance(now))?;
                         sleep = sleep.min(CHECK_INTERVAL);
                     }
                     left => sleep = sleep.min(Duration::from_micros(left)),
@@ -836,8 +842,10 @@ impl HostOps for HostHome {
         }
         // Before the lease is: what belongs to a slot that counts as free is never given back.
         host.settle_tree(slot, now);
-        state.table.set_principal(owner_of(slot));
-        let given = state.table.give_to(now, lease, owner_of(slot));
+        let to = owner_of(slot);
+        let named = state.table.apply(self.issuer, &SetPrincipal { owner: to }, now);
+        let transfer = Transfer { lease, to };
+        let given = named.and_then(|()| state.table.apply(self.issuer, &transfer, now));
         if given.is_err() {
             host.free_slot(slot);
         }
@@ -848,8 +856,8 @@ impl HostOps for HostHome {
 
     fn transfer(&self, lease: LeaseId, process: u32) -> Result<(), Error> {
         self.run(LOCK_TIMEOUT, |table, now| {
-            let owner = self.host.owner_with(process).ok_or(Error::UnknownProcess)?;
-            table.give_to(now, lease, owner)
+            let to = self.host.owner_with(process).ok_or(Error::UnknownProcess)?;
+            table.apply(self.issuer, &Transfer { lease, to }, now)
         })
     }
 }
