@@ -1,6 +1,5 @@
 //! [`LeaseManager`]: leases on named resources.
 
-mod asking;
 mod batch;
 mod claim;
 mod commands;
@@ -14,6 +13,8 @@ mod metrics;
 mod nodes;
 mod options;
 mod signal;
+mod span;
+mod submit;
 mod ticket;
 mod watch;
 
@@ -21,16 +22,17 @@ use std::sync::Arc;
 #[cfg(feature = "capi")]
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-pub use crate::home::clock::Span;
 #[cfg(target_os = "linux")]
 use crate::home::host::Place;
 use crate::home::refused::Refused;
-pub use asking::Claiming;
 pub use claim::ClaimBuilder;
 pub(crate) use device::WeakManager;
 pub use events::EventReader;
 use options::Where;
 pub use options::{OpenError, Options, TimeKind};
+pub use span::Span;
+pub use submit::Claiming;
+pub(crate) use submit::{ClaimFuture, ClaimOptions};
 pub use ticket::Ticket;
 pub use watch::Notice;
 
