@@ -248,7 +248,7 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn try_now(self) -> Result<LeaseId, Error> {
-        self.patience(Span::Zero).wait()
+        self.patience(Span::Zero).submit_and_wait()
     }
 
     /// A lease, however long it takes, or as long as [`patience`](Self::patience) says. Blocks the thread.
@@ -271,8 +271,7 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn wait(self) -> Result<LeaseId, Error> {
-        let claim = self.options.measure(self.manager)?;
-        self.manager.submit_and_wait(&claim).map(|(lease, ())| lease)
+        self.submit_and_wait()
     }
 
     /// A lease within this time. Blocks the thread. As [`patience`](Self::patience), then [`wait`](Self::wait).
@@ -341,5 +340,11 @@ impl<'a> ClaimBuilder<'a> {
         let Placed { outcome, detail: () } =
             self.manager.submit(&self.options.measure(self.manager)?)?;
         Ok(outcome)
+    }
+
+    #[inline(always)]
+    fn submit_and_wait(&self) -> Result<LeaseId, Error> {
+        let claim = self.options.measure(self.manager)?;
+        self.manager.submit_and_wait(&claim).map(|(lease, ())| lease)
     }
 }

@@ -13,8 +13,7 @@ pub(crate) struct WeakManager(Weak<Shared>);
 
 impl WeakManager {
     pub fn upgrade(&self) -> Option<LeaseManager> {
-        let shared = self.0.upgrade()?;
-        Some(LeaseManager { home: shared.home.clone(), shared })
+        Some(LeaseManager { shared: self.0.upgrade()? })
     }
 }
 

@@ -82,8 +82,6 @@ use crate::table::Limits;
 /// ```
 #[derive(Debug, Clone)]
 pub struct LeaseManager {
-    /// The same as in `shared`: `state()` is worth the shorter way.
-    home: AnyHome,
     shared: Arc<Shared>,
 }
 
@@ -246,18 +244,18 @@ impl LeaseManager {
 
     fn in_home(home: AnyHome, options: Options) -> Self {
         let shared = Shared {
-            home: home.clone(),
+            home,
             open_house: options.open_house,
             watches: watch::Watches::default(),
             #[cfg(feature = "capi")]
             handles: AtomicUsize::new(0),
         };
-        LeaseManager { home, shared: Arc::new(shared) }
+        LeaseManager { shared: Arc::new(shared) }
     }
 
     #[inline(always)]
     pub(crate) fn home(&self) -> &AnyHome {
-        &self.home
+        &self.shared.home
     }
 
     /// A C program has one more handle on the table.

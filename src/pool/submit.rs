@@ -106,7 +106,7 @@ impl GpuClaim<'_> {
     }
 
     /// Runs `submit` with the claim as the table takes it.
-    #[inline]
+    #[inline(always)]
     fn run<T>(
         &self,
         submit: impl FnOnce(&LeaseManager, &Claim<'_>) -> Result<T, Error>,
@@ -133,7 +133,7 @@ impl GpuClaim<'_> {
     }
 
     /// As the table takes it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn claim<'c>(
         &'c self,
         holder: &'c str,
