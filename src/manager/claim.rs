@@ -1,8 +1,8 @@
 //! Putting a claim together.
 
+use super::submit::ClaimOptions;
 use super::{LeaseManager, Span, Ticket};
-use crate::home::Home;
-use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, ResourceId, Take};
+use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, Placed, ResourceId, Take};
 
 /// A claim in the making. It asks for nothing until [`try_now`](Self::try_now), [`wait`](Self::wait),
 /// [`wait_for`](Self::wait_for), [`enqueue`](Self::enqueue) or `.await`.
@@ -45,39 +45,17 @@ use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, ResourceId, Take}
 #[must_use = "a claim asks for nothing until it is tried, waited for, queued or awaited"]
 pub struct ClaimBuilder<'a> {
     pub(super) manager: &'a LeaseManager,
-    holder: &'a str,
-    candidates: Candidates<'a>,
-    count: u32,
-    together: bool,
-    take: Take,
-    ttl: Span,
-    wait: Span,
-    priority: i16,
-    spare: bool,
-    preemptible: bool,
-    preempt: bool,
-    grace: Span,
-    parent: Option<LeaseId>,
+    options: ClaimOptions<'a>,
 }
 
 impl<'a> ClaimBuilder<'a> {
     pub(super) fn new(manager: &'a LeaseManager, holder: &'a str) -> Self {
-        ClaimBuilder {
-            manager,
-            holder,
-            candidates: Candidates::Named(&[]),
-            count: 1,
-            together: false,
-            take: Take::ONE_SLOT,
-            ttl: Span::Forever,
-            wait: Span::Forever,
-            priority: 0,
-            spare: false,
-            preemptible: false,
-            preempt: false,
-            grace: Span::Zero,
-            parent: None,
-        }
+        ClaimBuilder { manager, options: ClaimOptions::new(Claim::one(holder, &[])) }
+    }
+
+    fn with(mut self, set: impl FnOnce(&mut ClaimOptions<'a>)) -> Self {
+        set(&mut self.options);
+        self
     }
 
     /// The resources it may be served from, the preferred ones first. A name that nobody has declared comes into being with one slot.
@@ -91,7 +69,7 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn of(self, resources: &'a [&'a str]) -> Self {
-        ClaimBuilder { candidates: Candidates::Named(resources), ..self }
+        self.with(|options| options.claim.candidates = Candidates::Named(resources))
     }
 
     /// As [`of`](Self::of), by the ids that [`LeaseManager::declare`] gave: spares looking up the names.
@@ -104,7 +82,7 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn of_declared(self, resources: &'a [ResourceId]) -> Self {
-        ClaimBuilder { candidates: Candidates::Declared(resources), ..self }
+        self.with(|options| options.claim.candidates = Candidates::Declared(resources))
     }
 
     /// How many of them it needs: all of these, or none. Linked ones are preferred, where a pool has said which are.
@@ -123,13 +101,13 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn count(self, count: u32) -> Self {
-        ClaimBuilder { count, ..self }
+        self.with(|options| options.claim.count = count)
     }
 
     /// All of one node: of resources that are in one machine ([`set_node`](LeaseManager::set_node)). Those without a node count as being of one. Of nodes that
     /// have enough it gets the one with the least to spare; if none has so many at all, that is [`Error::Impossible`] at once.
     pub fn on_one_node(self) -> Self {
-        ClaimBuilder { together: true, ..self }
+        self.with(|options| options.claim.together = true)
     }
 
     /// How much of each: [`Take::Exclusive`], [`Take::Shared`] or an amount. One slot if not said.
@@ -146,7 +124,7 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn take(self, take: Take) -> Self {
-        ClaimBuilder { take, ..self }
+        self.with(|options| options.claim.take = take)
     }
 
     /// How long the lease lasts without renewal. Without end if not said: then only [`release`](LeaseManager::release), a revocation or, in a
@@ -160,7 +138,7 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn ttl(self, ttl: impl Into<Span>) -> Self {
-        ClaimBuilder { ttl: ttl.into(), ..self }
+        self.with(|options| options.ttl = ttl.into())
     }
 
     /// Higher goes first; 0 if not said. It only matters in line: who has a lease keeps it, unless it is [preemptible](Self::preemptible).
@@ -177,7 +155,7 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn priority(self, priority: i16) -> Self {
-        ClaimBuilder { priority, ..self }
+        self.with(|options| options.claim.priority = priority)
     }
 
     /// Take only what nobody else waits for; when somebody does, give it back after this notice. For work that fills gaps: it ends with
@@ -193,13 +171,13 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn spare(self, notice: impl Into<Span>) -> Self {
-        ClaimBuilder { spare: true, grace: notice.into(), ..self }
+        self.with(|options| (options.claim.spare, options.notice) = (true, notice.into()))
     }
 
     /// A claim of higher priority that asks to [preempt](Self::preempt) may take the lease after this notice. It ends with
     /// [`Reason::Preempted`](crate::Reason::Preempted).
     pub fn preemptible(self, notice: impl Into<Span>) -> Self {
-        ClaimBuilder { preemptible: true, grace: notice.into(), ..self }
+        self.with(|options| (options.claim.preemptible, options.notice) = (true, notice.into()))
     }
 
     /// Take [preemptible](Self::preemptible) leases of lower priority rather than wait for their end. Their notice has to be waited for.
@@ -218,7 +196,7 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn preempt(self) -> Self {
-        ClaimBuilder { preempt: true, ..self }
+        self.with(|options| options.claim.preempt = true)
     }
 
     /// The lease ends with its parent, and never later. If the parent ends while the claim waits, it is refused
@@ -235,7 +213,7 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn child_of(self, parent: LeaseId) -> Self {
-        ClaimBuilder { parent: Some(parent), ..self }
+        self.with(|options| options.claim.parent = Some(parent))
     }
 
     /// For how long the claim stays in line, however it is waited for. Without end if not said; with zero it does not wait
@@ -252,7 +230,7 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn patience(self, wait: impl Into<Span>) -> Self {
-        ClaimBuilder { wait: wait.into(), ..self }
+        self.with(|options| options.max_wait = wait.into())
     }
 
     /// A lease now, or not at all. Overtakes nobody who waits: what is free but awaited by an earlier claim counts as taken.
@@ -270,11 +248,7 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn try_now(self) -> Result<LeaseId, Error> {
-        match self.patience(Span::Zero).ask()? {
-            Outcome::Granted(lease) => Ok(lease),
-            // A claim that does not wait is never put in line.
-            Outcome::Waiting(_) => Err(Error::Busy),
-        }
+        self.patience(Span::Zero).submit_and_wait()
     }
 
     /// A lease, however long it takes, or as long as [`patience`](Self::patience) says. Blocks the thread.
@@ -297,8 +271,7 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn wait(self) -> Result<LeaseId, Error> {
-        let wait = self.manager.home().clock().measure(self.wait)?;
-        self.manager.granted(self.ask()?, wait)
+        self.submit_and_wait()
     }
 
     /// A lease within this time. Blocks the thread. As [`patience`](Self::patience), then [`wait`](Self::wait).
@@ -319,10 +292,7 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn wait_for(self, patience: impl Into<Span>) -> Result<LeaseId, Error> {
-        match patience.into() {
-            Span::Zero => self.try_now(),
-            patience => self.patience(patience).wait(),
-        }
+        self.patience(patience).wait()
     }
 
     /// Takes a place in line and returns at once. Dropping the ticket withdraws the claim, and gives back what it was granted.
@@ -342,7 +312,7 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn enqueue(self) -> Result<Ticket, Error> {
-        Ok(match self.ask()? {
+        Ok(match self.submit()? {
             Outcome::Granted(lease) => Ticket::granted(self.manager, lease),
             Outcome::Waiting(id) => Ticket::waiting(self.manager, id),
         })
@@ -367,28 +337,14 @@ impl<'a> ClaimBuilder<'a> {
     /// ```
     #[inline]
     pub fn submit(self) -> Result<Outcome, Error> {
-        self.ask()
+        let Placed { outcome, detail: () } =
+            self.manager.submit(&self.options.measure(self.manager)?)?;
+        Ok(outcome)
     }
 
     #[inline(always)]
-    pub(super) fn ask(&self) -> Result<Outcome, Error> {
-        let clock = self.manager.home().clock();
-        let claim = Claim {
-            holder: self.holder,
-            candidates: self.candidates,
-            count: self.count,
-            together: self.together,
-            take: self.take,
-            ttl: clock.measure(self.ttl)?,
-            wait: clock.measure(self.wait)?,
-            priority: self.priority,
-            spare: self.spare,
-            preemptible: self.preemptible,
-            preempt: self.preempt,
-            grace: clock.measure(self.grace)?,
-            parent: self.parent,
-            owner: 0,
-        };
-        self.manager.ask(&claim)
+    fn submit_and_wait(&self) -> Result<LeaseId, Error> {
+        let claim = self.options.measure(self.manager)?;
+        self.manager.submit_and_wait(&claim).map(|(lease, ())| lease)
     }
 }

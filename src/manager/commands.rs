@@ -8,7 +8,7 @@ use crate::home::{Dropped, Home};
 use crate::table::command::{Advance, Declare, Revoke, SetHealth, SetNode, Unwant, Want};
 use crate::table::query::Deadlocks;
 use crate::table::{
-    Claim, Deadlock, Error, Health, LeaseId, Outcome, Reason, ResourceId, Revoked, Take, Time,
+    Claim, Deadlock, Error, Health, LeaseId, Reason, ResourceId, Revoked, Take, Time,
 };
 
 /// Leases, from the first claim to the last day; the resources they are on; and the clock.
@@ -39,15 +39,11 @@ impl LeaseManager {
         holder: &str,
         ttl: impl Into<Span>,
     ) -> Result<LeaseId, Error> {
-        let ttl = self.home().clock().measure(ttl.into())?;
+        let ttl = self.measure(ttl)?;
         let take = if self.shared.open_house { Take::Shared } else { Take::ONE_SLOT };
         let names = [resource];
         let claim = Claim { ttl, take, ..Claim::one(holder, &names) };
-        match self.home().claim::<()>(&claim)?.outcome {
-            Outcome::Granted(id) => Ok(id),
-            // A claim that does not wait is never put in line.
-            Outcome::Waiting(_) => Err(Error::Busy),
-        }
+        self.submit_and_wait(&claim).map(|(lease, ())| lease)
     }
 
     /// Begins a claim: several resources, waiting, priorities and all the rest. Nothing is asked for until the
@@ -188,7 +184,7 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn renew_for(&self, id: LeaseId, ttl: impl Into<Span>) -> Result<Time, Error> {
-        let ttl = self.home().clock().measure(ttl.into())?;
+        let ttl = self.measure(ttl)?;
         self.home().renew_for(id, ttl)
     }
 
@@ -272,7 +268,7 @@ impl LeaseManager {
         by: &str,
         notice: impl Into<Span>,
     ) -> Result<Revoked, Error> {
-        let notice = self.home().clock().measure(notice.into())?;
+        let notice = self.measure(notice)?;
         self.home().execute(&Revoke { lease: id, reason, by, notice })
     }
 

@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Weak};
 
-use super::{LeaseManager, Shared, Span};
+use super::{LeaseManager, Shared};
 use crate::home::Home;
 use crate::table::command::{DeviceState, Fail, SetEvidence};
-use crate::table::{Error, Health, Reason, Time};
+use crate::table::{Error, Health, Reason};
 
 /// A manager that does not keep itself alive.
 #[derive(Debug)]
@@ -13,8 +13,7 @@ pub(crate) struct WeakManager(Weak<Shared>);
 
 impl WeakManager {
     pub fn upgrade(&self) -> Option<LeaseManager> {
-        let shared = self.0.upgrade()?;
-        Some(LeaseManager { home: shared.home.clone(), shared })
+        Some(LeaseManager { shared: self.0.upgrade()? })
     }
 }
 
@@ -32,12 +31,6 @@ impl LeaseManager {
     #[inline(always)]
     pub(crate) fn owner(&self) -> u16 {
         self.home().owner()
-    }
-
-    /// The span in the unit of this manager's clock.
-    #[inline(always)]
-    pub(crate) fn measure(&self, span: Span) -> Result<Time, Error> {
-        self.home().clock().measure(span)
     }
 
     pub(crate) fn has_real_time(&self) -> bool {

@@ -1,6 +1,5 @@
 //! [`LeaseManager`]: leases on named resources.
 
-mod asking;
 mod batch;
 mod claim;
 mod commands;
@@ -14,6 +13,8 @@ mod metrics;
 mod nodes;
 mod options;
 mod signal;
+mod span;
+mod submit;
 mod ticket;
 mod watch;
 
@@ -21,12 +22,13 @@ use std::sync::Arc;
 #[cfg(feature = "capi")]
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-pub use crate::home::clock::Span;
-pub use asking::Claiming;
 pub use claim::ClaimBuilder;
 pub(crate) use device::WeakManager;
 pub use events::EventReader;
 pub use options::{Options, TimeKind};
+pub use span::Span;
+pub use submit::Claiming;
+pub(crate) use submit::{ClaimFuture, ClaimOptions};
 pub use ticket::Ticket;
 pub use watch::Notice;
 
@@ -81,8 +83,6 @@ use crate::table::Limits;
 /// ```
 #[derive(Debug, Clone)]
 pub struct LeaseManager {
-    /// The same as in `shared`: `state()` is worth the shorter way.
-    home: AnyHome,
     shared: Arc<Shared>,
 }
 
@@ -225,18 +225,18 @@ impl LeaseManager {
 
     fn in_home(home: AnyHome, options: Options) -> Self {
         let shared = Shared {
-            home: home.clone(),
+            home,
             open_house: options.open_house,
             watches: watch::Watches::default(),
             #[cfg(feature = "capi")]
             handles: AtomicUsize::new(0),
         };
-        LeaseManager { home, shared: Arc::new(shared) }
+        LeaseManager { shared: Arc::new(shared) }
     }
 
     #[inline(always)]
     pub(crate) fn home(&self) -> &AnyHome {
-        &self.home
+        &self.shared.home
     }
 
     /// A C program has one more handle on the table.

@@ -2,7 +2,7 @@
 
 use super::LeaseManager;
 use crate::home::Home;
-use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, ResourceId, Take};
+use crate::table::{Candidates, Claim, Error, LeaseId, ResourceId, Take};
 
 impl LeaseManager {
     /// Do many machines share the table?
@@ -29,10 +29,6 @@ impl LeaseManager {
         let holder = format!("{node}:{}", std::process::id());
         let candidates = Candidates::Declared(&[machine]);
         let claim = Claim { candidates, take: Take::Shared, ..Claim::one(&holder, &[]) };
-        match self.ask(&claim)? {
-            Outcome::Granted(id) => Ok(id),
-            // A claim that does not wait is never put in line.
-            Outcome::Waiting(_) => Err(Error::Busy),
-        }
+        self.submit_and_wait(&claim).map(|(lease, ())| lease)
     }
 }

@@ -11,7 +11,7 @@ use crate::home::{AnyHome, Dropped, Home};
 use crate::rt;
 use crate::table::command::GrantDetail;
 use crate::table::query::PlaceInQueue;
-use crate::table::{Cancelled, Error, LeaseId, Picks, Reason, TicketId, TicketState};
+use crate::table::{Cancelled, Error, LeaseId, Reason, TicketId, TicketState};
 
 /// A claim in line. Wait for it as a thread ([`wait`](Self::wait)), as a task (it is a future), with a file descriptor
 /// ([`fd`](Self::fd)) or with any [`Waker`] ([`watch`](Self::watch)); several at once if need be.
@@ -170,20 +170,11 @@ impl Ticket {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn wait(self) -> Result<LeaseId, Error> {
-        self.wait_until(None)
+        self.wait_until(None).map(|(lease, ())| lease)
     }
 
-    /// As [`Self::wait`], for a waiting claim, with the resources of its lease.
-    pub(crate) fn wait_for_picks(self) -> Result<(LeaseId, Picks), Error> {
-        self.wait_for_detail(None)
-    }
-
-    /// As [`Self::wait`], but not beyond this time, whatever the table says.
-    pub(super) fn wait_until(self, until: Option<Instant>) -> Result<LeaseId, Error> {
-        self.wait_for_detail::<()>(until).map(|(lease, _)| lease)
-    }
-
-    fn wait_for_detail<D: GrantDetail>(
+    /// As [`Self::wait`], with the detail of a claim that waited, and not beyond this time.
+    pub(super) fn wait_until<D: GrantDetail>(
         mut self,
         until: Option<Instant>,
     ) -> Result<(LeaseId, D), Error> {

@@ -5,8 +5,8 @@ use super::filter::{Filter, Place};
 #[cfg(doc)]
 use super::{GpuLease, PoolError};
 use crate::inventory::Vendor;
-use crate::manager::Span;
-use crate::table::{LeaseId, Take};
+use crate::manager::{ClaimOptions, Span};
+use crate::table::{Candidates, Claim, LeaseId, ResourceId, Take};
 
 /// A claim for devices in the making. It asks for nothing until [`try_now`](Self::try_now), [`wait`](Self::wait),
 /// [`wait_for`](Self::wait_for) or `.await`.
@@ -41,41 +41,22 @@ use crate::table::{LeaseId, Take};
 pub struct GpuClaim<'a> {
     pub(super) pool: &'a GpuPool,
     pub(super) holder: Option<&'a str>,
-    pub(super) count: u32,
-    pub(super) together: bool,
-    pub(super) take: Take,
     pub(super) filter: Filter<'a>,
-    pub(super) ttl: Span,
     pub(super) keep_alive: bool,
-    pub(super) wait: Span,
-    pub(super) priority: i16,
-    pub(super) spare: bool,
-    pub(super) preemptible: bool,
-    pub(super) preempt: bool,
-    pub(super) grace: Span,
-    pub(super) parent: Option<LeaseId>,
+    /// Holder and candidates are known when the claim is submitted.
+    pub(super) options: ClaimOptions<'a>,
 }
 
 impl<'a> GpuClaim<'a> {
     #[inline]
     pub(super) fn new(pool: &'a GpuPool) -> Self {
-        GpuClaim {
-            pool,
-            holder: None,
-            count: 1,
-            together: false,
-            take: Take::Exclusive,
-            filter: Filter::default(),
-            ttl: Span::Forever,
-            keep_alive: false,
-            wait: Span::Forever,
-            priority: 0,
-            spare: false,
-            preemptible: false,
-            preempt: false,
-            grace: Span::Zero,
-            parent: None,
-        }
+        let options = ClaimOptions::new(default_claim("", &[]));
+        GpuClaim { pool, holder: None, filter: Filter::default(), keep_alive: false, options }
+    }
+
+    fn with(mut self, set: impl FnOnce(&mut ClaimOptions<'a>)) -> Self {
+        set(&mut self.options);
+        self
     }
 
     /// Who asks: what others see, and what claims more while it holds some. If not said, each claim has a name of its own, `claim-1`.
@@ -104,14 +85,14 @@ impl<'a> GpuClaim<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn devices(self, count: u32) -> Self {
-        GpuClaim { count, ..self }
+        self.with(|options| options.claim.count = count)
     }
 
     /// All on one machine, in a pool of many machines: on the one with the least to spare. Elsewhere they are anyway.
     ///
     /// If no machine has so many, that is [`Error::Impossible`](crate::Error::Impossible) at once.
     pub fn on_one_node(self) -> Self {
-        GpuClaim { together: true, ..self }
+        self.with(|options| options.claim.together = true)
     }
 
     /// Only devices of this machine, in a pool of many machines. Elsewhere all are.
@@ -147,7 +128,7 @@ impl<'a> GpuClaim<'a> {
     /// ```
     pub fn slots(self, slots: u32) -> Self {
         let memory = self.amount().1;
-        GpuClaim { take: Take::Amount { slots, memory }, ..self }
+        self.with(|options| options.claim.take = Take::Amount { slots, memory })
     }
 
     /// So much memory of each device (MiB), together with others, instead of all of it. Nothing but the leases keeps anybody from using more.
@@ -162,11 +143,11 @@ impl<'a> GpuClaim<'a> {
     /// ```
     pub fn memory(self, memory: u32) -> Self {
         let slots = self.amount().0;
-        GpuClaim { take: Take::Amount { slots, memory }, ..self }
+        self.with(|options| options.claim.take = Take::Amount { slots, memory })
     }
 
     fn amount(&self) -> (u32, u32) {
-        match self.take {
+        match self.options.claim.take {
             Take::Amount { slots, memory } => (slots, memory),
             _ => (0, 0),
         }
@@ -241,7 +222,7 @@ impl<'a> GpuClaim<'a> {
     /// How long the lease lasts without renewal. Without end if not said: then it ends when it is dropped, taken away or, in a pool that
     /// processes share, when its process dies.
     pub fn ttl(self, ttl: impl Into<Span>) -> Self {
-        GpuClaim { ttl: ttl.into(), ..self }
+        self.with(|options| options.ttl = ttl.into())
     }
 
     /// A thread of the library's own renews the lease in time, for as long as the [`GpuLease`] lives. Should the process hang as a whole, the lease ends.
@@ -261,7 +242,7 @@ impl<'a> GpuClaim<'a> {
 
     /// Higher goes first; 0 if not said. As for [all claims](crate::ClaimBuilder::priority).
     pub fn priority(self, priority: i16) -> Self {
-        GpuClaim { priority, ..self }
+        self.with(|options| options.claim.priority = priority)
     }
 
     /// Take only what nobody else waits for; when somebody does, give it back after this notice. For work that fills gaps.
@@ -279,13 +260,13 @@ impl<'a> GpuClaim<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn spare(self, notice: impl Into<Span>) -> Self {
-        GpuClaim { spare: true, grace: notice.into(), ..self }
+        self.with(|options| (options.claim.spare, options.notice) = (true, notice.into()))
     }
 
     /// A claim of higher priority that asks to [preempt](Self::preempt) may take the lease after this notice. The holder is told:
     /// see [`GpuLease::on_change`].
     pub fn preemptible(self, notice: impl Into<Span>) -> Self {
-        GpuClaim { preemptible: true, grace: notice.into(), ..self }
+        self.with(|options| (options.claim.preemptible, options.notice) = (true, notice.into()))
     }
 
     /// Take [preemptible](Self::preemptible) leases of lower priority rather than wait for their end. Their notice has to be waited for.
@@ -301,7 +282,7 @@ impl<'a> GpuClaim<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn preempt(self) -> Self {
-        GpuClaim { preempt: true, ..self }
+        self.with(|options| options.claim.preempt = true)
     }
 
     /// The lease ends with its parent, and never later. The parent is any lease of the pool's [manager](GpuPool::manager).
@@ -318,11 +299,18 @@ impl<'a> GpuClaim<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn child_of(self, parent: LeaseId) -> Self {
-        GpuClaim { parent: Some(parent), ..self }
+        self.with(|options| options.claim.parent = Some(parent))
     }
 
     /// For how long the claim stays in line, however it is waited for. Without end if not said; with zero it does not wait at all.
     pub fn patience(self, wait: impl Into<Span>) -> Self {
-        GpuClaim { wait: wait.into(), ..self }
+        self.with(|options| options.max_wait = wait.into())
     }
+}
+
+/// A claim for all of one device, without end and without a wait.
+#[inline(always)]
+pub(super) fn default_claim<'a>(holder: &'a str, devices: &'a [ResourceId]) -> Claim<'a> {
+    let candidates = Candidates::Declared(devices);
+    Claim { candidates, take: Take::Exclusive, ..Claim::one(holder, &[]) }
 }

@@ -33,37 +33,34 @@ pub struct GpuLease {
     /// The places of all devices but the first.
     others: Vec<usize>,
     /// To be given back when this is dropped.
-    mine: bool,
+    owned: bool,
     /// Renewed by the pool's keeper.
-    kept: bool,
+    auto_renew: bool,
 }
 
 impl GpuLease {
     /// A lease on these resources, at least one of which is a device of this pool.
     #[inline]
-    pub(super) fn of(pool: &GpuPool, id: LeaseId, picks: &Picks) -> Result<Self, Error> {
+    pub(super) fn of(
+        pool: &GpuPool,
+        id: LeaseId,
+        picks: &Picks,
+        auto_renew: bool,
+    ) -> Result<Self, Error> {
         let mut places = picks.as_slice().iter().filter_map(|pick| pool.inner.place(*pick));
         let first = places.next().ok_or(Error::UnknownLease)?;
         let others = places.collect();
-        Ok(GpuLease { pool: pool.clone(), id, first, others, mine: true, kept: false })
+        Ok(GpuLease { pool: pool.clone(), id, first, others, owned: true, auto_renew })
     }
 
     /// A lease by its id.
     fn find(pool: &GpuPool, id: LeaseId) -> Result<Self, Error> {
         let picks = pool.inner.manager.home().query_known(&PicksOf { lease: id });
-        Self::of(pool, id, &picks)
-    }
-
-    /// Renews it from now on.
-    pub(super) fn keep_alive(&mut self, ttl: Time) -> Result<(), Error> {
-        let inner = &self.pool.inner;
-        inner.here.keeper.keep(&inner.manager, self.id, ttl)?;
-        self.kept = true;
-        Ok(())
+        Self::of(pool, id, &picks, false)
     }
 
     fn forget(&self) {
-        if self.kept {
+        if self.auto_renew {
             self.pool.inner.here.keeper.forget(self.id);
         }
     }
@@ -225,7 +222,7 @@ impl GpuLease {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn release(mut self) -> Result<(), Error> {
-        self.mine = false;
+        self.owned = false;
         self.forget();
         self.pool.inner.manager.home().give_back(Dropped::Lease(self.id))
     }
@@ -234,7 +231,7 @@ impl GpuLease {
     #[cfg(feature = "capi")]
     pub(crate) fn view(pool: &GpuPool, id: LeaseId) -> Result<Self, Error> {
         let mut lease = Self::find(pool, id)?;
-        lease.mine = false;
+        lease.owned = false;
         Ok(lease)
     }
 
@@ -244,17 +241,10 @@ impl GpuLease {
         std::iter::once(self.first).chain(self.others.iter().copied()).collect()
     }
 
-    /// As [`Self::into_id`], but it is kept alive while it is held and the pool lives.
-    #[cfg(feature = "capi")]
-    pub(crate) fn into_kept_id(mut self) -> LeaseId {
-        self.mine = false;
-        self.id
-    }
-
     /// Goes on by its id alone: from now on nobody gives the devices back but [`LeaseManager::release`](crate::LeaseManager::release), and it is
     /// no longer kept alive. [`GpuPool::take_up`] is the way back.
     pub fn into_id(mut self) -> LeaseId {
-        self.mine = false;
+        self.owned = false;
         self.forget();
         self.id
     }
@@ -296,7 +286,7 @@ impl GpuPool {
 impl Drop for GpuLease {
     #[inline]
     fn drop(&mut self) {
-        if self.mine {
+        if self.owned {
             self.forget();
             // It may have ended already: then there is nothing to give back.
             let _ = self.pool.inner.manager.home().give_back(Dropped::Lease(self.id));

@@ -1,6 +1,5 @@
 //! [`GpuPool`]: devices, claimed in order.
 
-mod asking;
 mod claim;
 mod env;
 mod error;
@@ -14,11 +13,11 @@ mod naming;
 mod nodes;
 mod options;
 mod status;
+mod submit;
 mod watcher;
 
 use std::sync::Arc;
 
-pub use asking::GpuClaiming;
 pub use claim::GpuClaim;
 pub use env::Env;
 pub use error::PoolError;
@@ -27,6 +26,7 @@ pub use forecast::ExpectedWait;
 pub use lease::GpuLease;
 pub use options::PoolOptions;
 pub use status::{DeviceStatus, GpuLeaseEntry};
+pub use submit::GpuClaiming;
 
 use crate::home::Home;
 use crate::inventory::{Absence, Found, GpuDevice, Why};
@@ -276,9 +276,10 @@ impl GpuPool {
     /// ```
     #[inline]
     pub fn try_claim(&self) -> Result<Option<GpuLease>, PoolError> {
-        match self.claim().try_now() {
-            Err(PoolError::Lease(Error::Busy)) => Ok(None),
-            answer => answer,
+        match self.claim_default() {
+            Ok(Some((id, picks))) => Ok(Some(GpuLease::of(self, id, &picks, false)?)),
+            Ok(None) | Err(Error::Busy) => Ok(None),
+            Err(error) => Err(error.into()),
         }
     }
 

@@ -55,7 +55,7 @@ impl GpuClaim<'_> {
         }
         let candidates = self.candidates()?;
         let places = candidates.iter().filter_map(|&id| inner.place(id)).collect();
-        let claim = self.for_candidates("", &candidates)?;
+        let claim = self.claim("", &candidates)?;
         Ok(self.pool.play(&Question::Claim { places, claim })?)
     }
 
@@ -68,12 +68,12 @@ impl GpuClaim<'_> {
 
     /// How many of them it wants.
     pub(crate) fn device_count(&self) -> u32 {
-        self.count
+        self.options.claim.count
     }
 
     /// How much of a device's memory it would have, in bytes; `None` if nobody knows how much there is.
     pub(crate) fn memory_on(&self, device: &GpuDevice) -> Option<u64> {
-        let mebibytes = match self.take {
+        let mebibytes = match self.options.claim.take {
             Take::Amount { memory, .. } if memory != 0 => memory,
             _ => device.memory?,
         };

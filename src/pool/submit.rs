@@ -5,13 +5,12 @@ use std::future::IntoFuture;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-#[cfg(doc)]
-use super::GpuPool;
+use super::claim::default_claim;
 use super::naming::claim_name;
-use super::{GpuClaim, GpuLease, PoolError};
-use crate::home::Home;
-use crate::manager::{Span, Ticket};
-use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, Picks, Placed, ResourceId, Time};
+use super::{GpuClaim, GpuLease, GpuPool, Inner, PoolError};
+use crate::manager::{ClaimFuture, LeaseManager, Span};
+use crate::table::command::GrantDetail;
+use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, Picks, ResourceId};
 
 /// The ways to ask.
 impl GpuClaim<'_> {
@@ -32,12 +31,7 @@ impl GpuClaim<'_> {
     /// ```
     #[inline]
     pub fn try_now(self) -> Result<Option<GpuLease>, PoolError> {
-        match self.patience(Span::Zero).ask()? {
-            Asked::NoDevices => Ok(None),
-            Asked::Granted(lease) => Ok(Some(lease)),
-            // A claim that does not wait is never put in line.
-            Asked::Waiting(_) => Err(Error::Busy.into()),
-        }
+        self.patience(Span::Zero).wait()
     }
 
     /// A lease, however long it takes, or as long as [`patience`](Self::patience) says; `None` if the pool has no devices. Blocks the thread.
@@ -47,13 +41,9 @@ impl GpuClaim<'_> {
     /// [`Error::Refused`], in [`PoolError::Lease`], if the claim left the line without a lease; for claims that make no sense see
     /// [above](Self#errors).
     pub fn wait(self) -> Result<Option<GpuLease>, PoolError> {
-        match self.ask()? {
-            Asked::NoDevices => Ok(None),
-            Asked::Granted(lease) => Ok(Some(lease)),
-            Asked::Waiting(ticket) => {
-                let (lease, picks) = ticket.wait_for_picks()?;
-                self.lease(lease, &picks).map(Some)
-            }
+        match self.submit_and_wait()? {
+            Some((id, picks)) => self.lease(id, &picks).map(Some),
+            None => Ok(None),
         }
     }
 
@@ -64,10 +54,28 @@ impl GpuClaim<'_> {
     /// [`Error::Refused`], in [`PoolError::Lease`], when the time is over, or [`Error::Unavailable`] if the engine of a table that machines share cannot be reached
     /// then; [`Error::Busy`] if it is zero; otherwise as [`wait`](Self::wait).
     pub fn wait_for(self, patience: impl Into<Span>) -> Result<Option<GpuLease>, PoolError> {
-        match patience.into() {
-            Span::Zero => self.try_now(),
-            patience => self.patience(patience).wait(),
+        self.patience(patience).wait()
+    }
+
+    /// As [`Self::wait`], by the id of the lease.
+    #[cfg(feature = "capi")]
+    pub(crate) fn wait_for_id(self) -> Result<Option<LeaseId>, PoolError> {
+        let Some((id, ())) = self.submit_and_wait()? else { return Ok(None) };
+        if let Err(error) = self.renew_if_wanted(id) {
+            // It may have ended already: then there is nothing to give back.
+            let _ = self.pool.inner.manager.release(id);
+            return Err(error.into());
         }
+        Ok(Some(id))
+    }
+
+    /// `None` if the pool has no devices.
+    #[inline]
+    fn submit_and_wait<D: GrantDetail>(&self) -> Result<Option<(LeaseId, D)>, PoolError> {
+        if self.pool.capacity() == 0 {
+            return Ok(None);
+        }
+        self.run(|manager, claim| manager.submit_and_wait(claim)).map(Some)
     }
 
     /// Takes a place in line if need be, for those who cannot keep a [`GpuLease`] or a ticket: what becomes of the claim is asked of the pool's
@@ -90,44 +98,32 @@ impl GpuClaim<'_> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn submit(self) -> Result<Option<Outcome>, PoolError> {
-        Ok(self.place()?.map(|placed| placed.outcome))
-    }
-
-    #[inline]
-    fn ask(&self) -> Result<Asked, PoolError> {
-        Ok(match self.place()? {
-            None => Asked::NoDevices,
-            Some(Placed { outcome: Outcome::Granted(id), detail: picks }) => {
-                Asked::Granted(self.lease(id, &picks)?)
-            }
-            Some(Placed { outcome: Outcome::Waiting(id), .. }) => {
-                Asked::Waiting(Ticket::waiting(&self.pool.inner.manager, id))
-            }
-        })
-    }
-
-    /// Puts the claim before the table; `None` if there are no devices.
-    #[inline]
-    fn place(&self) -> Result<Option<Placed<Picks>>, PoolError> {
-        let inner = &*self.pool.inner;
-        if inner.devices.is_empty() {
+        if self.pool.capacity() == 0 {
             return Ok(None);
         }
+        let placed = self.run(|manager, claim| manager.submit::<()>(claim))?;
+        Ok(Some(placed.outcome))
+    }
+
+    /// Runs `submit` with the claim as the table takes it.
+    #[inline(always)]
+    fn run<T>(
+        &self,
+        submit: impl FnOnce(&LeaseManager, &Claim<'_>) -> Result<T, Error>,
+    ) -> Result<T, PoolError> {
+        let inner = &*self.pool.inner;
         let candidates = self.candidates()?;
         let mut buffer = [0; 32];
-        let holder = match self.holder {
-            Some(holder) => holder,
-            None => claim_name(inner.manager.owner(), inner.here.next_claim(), &mut buffer),
-        };
-        let claim = self.for_candidates(holder, &candidates)?;
-        Ok(Some(inner.manager.home().claim(&claim)?))
+        let holder = self.holder.unwrap_or_else(|| inner.claim_name(&mut buffer));
+        let claim = self.claim(holder, &candidates)?;
+        Ok(submit(&inner.manager, &claim)?)
     }
 
     /// The devices that may serve it.
     #[inline]
     pub(super) fn candidates(&self) -> Result<Cow<'_, [ResourceId]>, PoolError> {
         let inner = &*self.pool.inner;
-        Ok(match self.count {
+        Ok(match self.device_count() {
             1 if self.filter.is_empty() => Cow::Borrowed(&inner.ids),
             n if self.filter.is_empty() && n as usize <= inner.team.len() => {
                 Cow::Borrowed(&inner.team)
@@ -137,51 +133,53 @@ impl GpuClaim<'_> {
     }
 
     /// As the table takes it.
-    #[inline]
-    pub(super) fn for_candidates<'c>(
-        &self,
+    #[inline(always)]
+    pub(super) fn claim<'c>(
+        &'c self,
         holder: &'c str,
-        candidates: &'c [ResourceId],
+        devices: &'c [ResourceId],
     ) -> Result<Claim<'c>, Error> {
-        let manager = &self.pool.inner.manager;
-        Ok(Claim {
-            holder,
-            candidates: Candidates::Declared(candidates),
-            count: self.count,
-            together: self.together,
-            take: self.take,
-            ttl: self.measured_ttl()?,
-            wait: manager.measure(self.wait)?,
-            priority: self.priority,
-            spare: self.spare,
-            preemptible: self.preemptible,
-            preempt: self.preempt,
-            grace: manager.measure(self.grace)?,
-            parent: self.parent,
-            owner: 0,
-        })
+        let claim = self.options.measure(&self.pool.inner.manager)?;
+        Ok(Claim { holder, candidates: Candidates::Declared(devices), ..claim })
     }
 
-    fn measured_ttl(&self) -> Result<Time, Error> {
-        self.pool.inner.manager.measure(self.ttl)
-    }
-
-    /// The lease that the claim was granted, renewed from now on if that is wanted.
     #[inline]
     fn lease(&self, id: LeaseId, picks: &Picks) -> Result<GpuLease, PoolError> {
-        let mut lease = GpuLease::of(self.pool, id, picks)?;
-        if self.keep_alive {
-            lease.keep_alive(self.measured_ttl()?)?;
-        }
+        let lease = GpuLease::of(self.pool, id, picks, self.keep_alive)?;
+        self.renew_if_wanted(id)?;
         Ok(lease)
+    }
+
+    #[inline]
+    fn renew_if_wanted(&self, id: LeaseId) -> Result<(), Error> {
+        let inner = &*self.pool.inner;
+        if !self.keep_alive {
+            return Ok(());
+        }
+        inner.here.keeper.keep(&inner.manager, id, inner.manager.measure(self.options.ttl)?)
     }
 }
 
-/// What became of a claim.
-enum Asked {
-    NoDevices,
-    Granted(GpuLease),
-    Waiting(Ticket),
+impl GpuPool {
+    /// A lease on one device, without a wait; `None` if the pool has no devices.
+    #[inline]
+    pub(crate) fn claim_default<D: GrantDetail>(&self) -> Result<Option<(LeaseId, D)>, Error> {
+        let inner = &*self.inner;
+        if inner.devices.is_empty() {
+            return Ok(None);
+        }
+        let mut buffer = [0; 32];
+        let claim = default_claim(inner.claim_name(&mut buffer), &inner.ids);
+        inner.manager.submit_and_wait(&claim).map(Some)
+    }
+}
+
+impl Inner {
+    /// The holder of a claim that has no name of its own.
+    #[inline]
+    fn claim_name<'a>(&self, buffer: &'a mut [u8; 32]) -> &'a str {
+        claim_name(self.manager.owner(), self.here.next_claim(), buffer)
+    }
 }
 
 /// `pool.claim().await`, on any executor. Dropping the future withdraws the claim.
@@ -190,7 +188,7 @@ impl<'a> IntoFuture for GpuClaim<'a> {
     type IntoFuture = GpuClaiming<'a>;
 
     fn into_future(self) -> Self::IntoFuture {
-        GpuClaiming { claim: self, ticket: None }
+        GpuClaiming { claim: self, future: ClaimFuture::default() }
     }
 }
 
@@ -215,7 +213,7 @@ impl<'a> IntoFuture for GpuClaim<'a> {
 #[must_use = "a future asks for nothing until it is awaited"]
 pub struct GpuClaiming<'a> {
     claim: GpuClaim<'a>,
-    ticket: Option<Ticket>,
+    future: ClaimFuture,
 }
 
 impl Future for GpuClaiming<'_> {
@@ -223,23 +221,14 @@ impl Future for GpuClaiming<'_> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let claim = self.claim;
-        let mut ticket = match self.ticket.take() {
-            Some(ticket) => ticket,
-            None => match claim.ask()? {
-                Asked::NoDevices => return Poll::Ready(Ok(None)),
-                Asked::Granted(lease) => return Poll::Ready(Ok(Some(lease))),
-                Asked::Waiting(ticket) => ticket,
-            },
-        };
-        match ticket.poll_for_detail(context) {
-            Poll::Ready(granted) => {
-                let (lease, picks) = granted?;
-                Poll::Ready(claim.lease(lease, &picks).map(Some))
-            }
-            Poll::Pending => {
-                self.ticket = Some(ticket);
-                Poll::Pending
-            }
+        if claim.pool.capacity() == 0 {
+            return Poll::Ready(Ok(None));
         }
+        let submit = || claim.run(|manager, claim| manager.submit(claim));
+        let granted = self.future.poll(context, claim.pool.manager(), submit);
+        granted.map(|granted| {
+            let (id, picks) = granted?;
+            claim.lease(id, &picks).map(Some)
+        })
     }
 }
