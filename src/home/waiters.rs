@@ -150,6 +150,12 @@ impl Waiters {
         self.tickets.iter().any(|slot| !slot.is_empty())
     }
 
+    /// Is anything registered?
+    #[cfg(target_os = "linux")]
+    pub fn is_registered(&self) -> bool {
+        self.has_subscribers() || self.has_waiters()
+    }
+
     /// Takes the waiters of the ticket in this place.
     pub fn take(&mut self, place: usize, wake: &mut WakeList) {
         if let Some(slot) = self.tickets.get_mut(place) {

@@ -42,7 +42,6 @@ impl Host {
             space: std::fs::metadata("/proc/self/ns/pid").map_or(0, |found| found.ino()),
             forks: liveness::forks(),
             detached: AtomicBool::new(false),
-            sleepers: AtomicU32::new(0),
             looks: AtomicU32::new(0),
             checked: AtomicU64::new(0),
             stuck: AtomicU64::new(0),

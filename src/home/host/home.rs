@@ -43,11 +43,11 @@ use crate::table::{
 /// How long a command waits for a process that has the lock of the file and does not run.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a waiter waits for that lock, once it should have been refused.
-const OVERDUE_LOCK_TIMEOUT: Duration = Duration::from_millis(50);
+/// How long a waiter whose end has come waits for that lock.
+const END_LOCK_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// How much later than its end a waiter looks whether it was refused, in microseconds.
-const OVERDUE: Time = 50_000;
+/// How often a read without the lock is tried again while a command runs, before it takes the lock.
+const READ_TRIES: u32 = 64;
 
 /// How far a table may be ahead of the clock of a process, in microseconds: far more than the clocks
 /// of two processors differ.
@@ -72,8 +72,10 @@ pub(crate) struct HostHome {
     state: Mutex<State>,
     ticker: Ticker,
     /// Changes, and wakes the threads of this process that wait for tickets, when these will not be
-    /// resolved by a command: the table is lost or damaged, or the home is closed.
+    /// resolved by a command: the table is lost or damaged, or the home is closed or poisoned.
     alarm: AtomicU32,
+    /// The tickets that threads of this process sleep on, by place.
+    parked: Mutex<Vec<usize>>,
 }
 
 #[derive(Debug)]
@@ -145,6 +147,7 @@ impl HostHome {
             state: Mutex::new(state),
             ticker: Ticker::default(),
             alarm: AtomicU32::new(0),
+            parked: Mutex::new(Vec::new()),
         });
         let joined = home.join().and_then(|()| {
             home.start_ticker().map_err(|error| {
@@ -185,7 +188,7 @@ impl HostHome {
     fn start_ticker(self: &Arc<Self>) -> std::io::Result<()> {
         let (begun, begins) = mpsc::channel();
         let home = self.clone();
-        self.ticker.start_with("tern-ticker", move || {
+        self.ticker.start_with("tern-keeper", move || {
             let life = home.host.begin_life();
             let started = life.as_ref().map(|_| ()).map_err(|error| {
                 std::io::Error::from_raw_os_error(error.raw_os_error().unwrap_or(libc::EAGAIN))
@@ -263,6 +266,9 @@ impl HostHome {
         if !host.journal().is_empty() {
             self.roll_back(state, locked);
         }
+        if locked != Locked::Freed {
+            self.notify_unacknowledged(&state.table);
+        }
         // Before any other command: a release would grant what it frees to a waiter.
         if host.is_lost() && (state.table.held() != 0 || state.table.waiting() != 0) {
             let now = Clock::Real.now().max(state.table.now());
@@ -297,6 +303,9 @@ impl HostHome {
             host.mark_corrupt();
         }
         self.steps.poison();
+        self.wake_parked();
+        // Wakers are called by the ticker: this thread has the locks.
+        host.ring_own();
     }
 
     /// Reads the table of a home whose lock cannot be had. The answer may mix two states.
@@ -412,10 +421,15 @@ impl HostHome {
             host.count_death();
         }
         host.free_slot(slot);
-        // It may have died between the commit of a command and the wake-ups that follow it.
+        self.notify_unacknowledged(table);
+    }
+
+    /// Notifies the owners of all resolved tickets that were not collected: a process may have died
+    /// between the commit of a command and the notifications that follow it.
+    fn notify_unacknowledged(&self, table: &Table<Arrays<Journal>>) {
         table.each_untold(|place| {
-            host.wake_ticket(place);
-            host.tell_owner(table.owner_of_place(place));
+            self.host.wake_ticket(place);
+            self.host.tell_owner(table.owner_of_place(place));
         });
     }
 }
@@ -425,8 +439,21 @@ impl HostHome {
     /// Wakes all that wait in this process: what they wait for will not happen.
     fn raise_alarm(&self, waiters: &mut Waiters, wake: &mut WakeList) {
         waiters.take_all(wake);
+        self.wake_parked();
+    }
+
+    /// Wakes the threads of this process that wait for tickets. After the change that they are to see.
+    fn wake_parked(&self) {
         self.alarm.fetch_add(1, Ordering::Release);
         self.host.wake_private(&self.alarm);
+    }
+
+    /// Puts a ticket on the list of those that threads of this process sleep on, and has the ticker
+    /// watch what can resolve it: ends, deaths and the file.
+    fn park_on(&self, place: usize) -> Parked<'_> {
+        self.parked.lock().push(place);
+        self.host.wake_idle_ticker();
+        Parked { home: self, place }
     }
 
     /// The state of a ticket, which in a lost table is refused.
@@ -461,15 +488,41 @@ impl HostHome {
     }
 }
 
+/// A ticket that a thread sleeps on. See [`HostHome::park_on`].
+struct Parked<'a> {
+    home: &'a HostHome,
+    place: usize,
+}
+
+impl Drop for Parked<'_> {
+    fn drop(&mut self) {
+        let mut parked = self.home.parked.lock();
+        if let Some(at) = parked.iter().position(|&place| place == self.place) {
+            parked.swap_remove(at);
+        }
+    }
+}
+
 impl Ticked for HostHome {
     fn run_due(&self) -> bool {
         let host = &self.host;
         let bell = host.bell();
         self.reap();
+        // Before the list is read: a thread that parks later finds the ticker idle, and rings.
+        host.set_interest(0);
+        let parked = self.parked.lock().clone();
+        let registered = self.state.lock().waiters.is_registered();
+        let awaited = registered || !parked.is_empty();
+        if awaited {
+            // Before the next deadline is read: a process that sets an earlier one later rings.
+            host.set_interest(u64::MAX);
+        }
         let mut wake = WakeList::default();
-        let mut due = table::FOREVER;
-        match self.lock(LOCK_TIMEOUT) {
-            Ok(mut state) => {
+        let next_due = || table::held_and_due(&self.memory).1;
+        let mut due = host.settled(next_due).unwrap_or(0);
+        if registered || host.is_listener() || due <= Clock::Real.now() || !host.is_sound() {
+            due = table::FOREVER;
+            if let Ok(mut state) = self.lock(LOCK_TIMEOUT) {
                 // Fails only for a time beyond all times, which the next command reports.
                 let _ = state.table.advance(self.now(&state));
                 // Commands of other processes have resolved these, and had events.
@@ -480,19 +533,18 @@ impl Ticked for HostHome {
                 due = table.next_due();
                 self.unlock_and_wake(state);
             }
-            Err(HomeError::Forked) => return false,
-            Err(_) => {}
         }
+        // The process that resolved these may be stopped before it wakes the threads.
+        parked.into_iter().for_each(|place| host.wake_resolved(place));
         let mut state = self.state.lock();
         if self.steps.is_closed() {
             return false;
         }
-        let unusable = state.table.is_corrupt() || host.is_corrupt() || host.is_lost();
+        let unusable = state.table.is_corrupt() || self.steps.is_poisoned() || !host.is_sound();
         let State { waiters, alarmed, .. } = &mut *state;
         if unusable && !std::mem::replace(alarmed, true) {
             self.raise_alarm(waiters, &mut wake);
         }
-        let awaited = waiters.has_subscribers() || waiters.has_waiters() || host.has_sleepers();
         drop(state);
         wake.wake();
         let mut sleep = if awaited { CHECK_INTERVAL } else { IDLE };
@@ -509,7 +561,7 @@ impl Ticked for HostHome {
             let left = wake_at.saturating_duration_since(Instant::now());
             host.sleep(bell, due, awaited, left.min(CHECK_INTERVAL));
             // A check of the file alone does not need the lock.
-            let idle = !awaited && host.bell() == bell && !host.is_lost();
+            let idle = !awaited && host.bell() == bell && (host.is_sound() || unusable);
             if !idle || Instant::now() >= wake_at {
                 return true;
             }
@@ -643,11 +695,20 @@ impl Home for HostHome {
 
     fn ticket(&self, ticket: TicketId) -> Option<TicketState> {
         let read = || table::ticket_state(&self.memory, ticket);
-        let found = self.host.settled(read).unwrap_or_else(|_| match self.lock(LOCK_TIMEOUT) {
+        for _ in 0..READ_TRIES {
+            match self.host.settled(read) {
+                Ok(found) => return self.unless_lost(found),
+                // It waits until the command that resolves it is committed.
+                Err(dirty) if !dirty.undone && dirty.found == Some(TicketState::Waiting) => {
+                    return self.unless_lost(dirty.found);
+                }
+                Err(_) => std::hint::spin_loop(),
+            }
+        }
+        self.unless_lost(match self.lock(LOCK_TIMEOUT) {
             Ok(state) => state.table.ticket(ticket),
             Err(_) => self.read_unlocked(|table| table.ticket(ticket)),
-        });
-        self.unless_lost(found)
+        })
     }
 
     /// Sleeps on the ticket in the file, which any process wakes that resolves it, and on the alarm of
@@ -659,8 +720,11 @@ impl Home for HostHome {
         until: Option<Instant>,
     ) -> Result<Option<TicketState>, Error> {
         let host = &self.host;
-        let mut sleeper = None;
+        let place = self.place_of(ticket);
+        let mut parked = None;
+        let mut advanced = false;
         loop {
+            // Before anything that an alarm is raised for is read.
             let alarm = self.alarm.load(Ordering::Acquire);
             let found = self.ticket(ticket);
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -668,21 +732,23 @@ impl Home for HostHome {
                 return Ok(found);
             }
             self.check_open()?;
-            sleeper.get_or_insert_with(|| host.sleeper());
             let mut sleep = left.unwrap_or(Duration::MAX);
             if let Some(end) = table::wait_end(&self.memory, ticket) {
-                let overdue_at = end.saturating_add(OVERDUE);
-                match overdue_at.saturating_sub(Clock::Real.now()) {
-                    // A process may keep the lock from all that would refuse the ticket.
+                match end.saturating_sub(Clock::Real.now()) {
+                    // No timer ends this ticket: only a damaged table has one.
+                    0 if advanced => return Err(Error::Corrupt),
                     0 => {
-                        self.run(OVERDUE_LOCK_TIMEOUT, |table, now| table.advance(now))?;
-                        sleep = sleep.min(CHECK_INTERVAL);
+                        self.run(END_LOCK_TIMEOUT, |table, now| table.advance(now))?;
+                        advanced = true;
+                        continue;
                     }
                     left => sleep = sleep.min(Duration::from_micros(left)),
                 }
             }
-            host.sleep_on_ticket(self.place_of(ticket), (&self.alarm, alarm), sleep);
-            host.check_file();
+            parked.get_or_insert_with(|| self.park_on(place));
+            let begun = Clock::Real.now();
+            host.sleep_on_ticket(place, (&self.alarm, alarm), sleep);
+            host.check_file_after_sleep(begun);
         }
     }
 
@@ -921,6 +987,56 @@ mod tests {
         std::thread::sleep(Duration::from_millis(100));
         drop(guard);
         assert!(is_granted(waits.join().expect("the claim does not panic")));
+        one.close();
+        std::fs::remove_file(path).expect("it is there");
+    }
+
+    /// A waiter of `one`, once it sleeps, and its ticket.
+    fn waiter(home: &Arc<HostHome>) -> std::thread::JoinHandle<Result<Option<TicketState>, Error>> {
+        let claim = Claim { ttl: FOREVER, wait: FOREVER, ..Claim::one("waiter", &["gpu"]) };
+        let Ok(Placed::<()> { outcome: Outcome::Waiting(ticket), .. }) = home.claim(&claim) else {
+            panic!("it is taken")
+        };
+        let own = home.clone();
+        let waits = std::thread::spawn(move || own.wait_ticket(ticket, Role::Owner, None));
+        while home.parked.lock().is_empty() {
+            std::thread::yield_now();
+        }
+        waits
+    }
+
+    #[test]
+    fn resolved_ticket_whose_notification_is_missing_wakes_its_waiter() {
+        let path = std::env::temp_dir().join(format!("tern-missing-{}", std::process::id()));
+        let (one, other) = (open(&path), open(&path));
+        let claim = Claim { ttl: FOREVER, ..Claim::one("holder", &["gpu"]) };
+        let Ok(Placed::<()> { outcome: Outcome::Granted(lease), .. }) = other.claim(&claim) else {
+            panic!("it is free")
+        };
+        let waits = waiter(&one);
+        let state = other.lock(LOCK_TIMEOUT).expect("it has the lock");
+        state.table.release(other.now(&state), lease).expect("it is held");
+        // As a process that is stopped after it has unlocked.
+        drop(state);
+        let found = waits.join().expect("the wait does not panic");
+        assert!(matches!(found, Ok(Some(TicketState::Granted(_)))), "{found:?}");
+        one.close();
+        other.close();
+        std::fs::remove_file(path).expect("it is there");
+    }
+
+    #[test]
+    fn panic_in_a_command_wakes_other_threads_that_wait() {
+        let path = std::env::temp_dir().join(format!("tern-poison-{}", std::process::id()));
+        let one = open(&path);
+        let claim = Claim { ttl: FOREVER, ..Claim::one("holder", &["gpu"]) };
+        assert!(is_granted(one.claim(&claim)));
+        let waits = waiter(&one);
+        let cut_short = catch_unwind(AssertUnwindSafe(|| {
+            one.run::<()>(LOCK_TIMEOUT, |_, _| panic!("on purpose, for a test"))
+        }));
+        assert!(cut_short.is_err());
+        assert_eq!(waits.join().expect("the wait does not panic"), Err(Error::Corrupt));
         one.close();
         std::fs::remove_file(path).expect("it is there");
     }

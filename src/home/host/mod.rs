@@ -77,8 +77,6 @@ pub(crate) struct Host {
     /// How often the process had been forked when it came.
     forks: u32,
     detached: AtomicBool,
-    /// Threads of this process that sleep until a ticket is decided.
-    sleepers: AtomicU32,
     /// How often in a row the keeper has looked after a process that is dying.
     looks: AtomicU32,
     /// When the file was checked last.
@@ -200,8 +198,17 @@ impl Host {
         }
     }
 
-    pub fn has_sleepers(&self) -> bool {
-        self.sleepers.load(Ordering::SeqCst) != 0
+    /// As [`Self::wake_ticket`], if the ticket is resolved.
+    pub fn wake_resolved(&self, place: usize) {
+        if self.file.arrays.tickets().get(place).is_some_and(|ticket| ticket.result.get() != 0) {
+            self.wake_ticket(place);
+        }
+    }
+
+    /// Do other processes ring this one for tickets or events?
+    pub fn is_listener(&self) -> bool {
+        let own = self.own_slot();
+        own.watches.load(Ordering::Relaxed) | own.listens.load(Ordering::Relaxed) != 0
     }
 
     /// The keeper of this process cares for what others do: rung for tickets with wakers, for events if somebody listens. Only with the
@@ -231,6 +238,8 @@ impl Host {
 
     /// Rings for those who have to get up for it: there were events, or something is due earlier than they think.
     pub fn tell_others(&self, events: bool, next_due: Time) {
+        // After the commit: see `set_interest`.
+        fence(Ordering::SeqCst);
         let listened_to = events && self.file.preamble.listening.load(Ordering::Acquire) != 0;
         for (index, slot) in self.used_slots() {
             let wants = listened_to && slot.listens.load(Ordering::Acquire) != 0;
@@ -275,8 +284,7 @@ impl Host {
     /// makes the sleep a short one.
     pub fn sleep(&self, bell: u32, until: Time, cares: bool, mut time: Duration) {
         let own = self.own_slot();
-        own.until.store(if cares { until } else { 0 }, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
+        self.set_interest(if cares { until } else { 0 });
         let mut lives = Vec::new();
         let mut dying = false;
         if cares {
@@ -302,7 +310,12 @@ impl Host {
             futex::wait_any(&lives, time);
             self.check_file_after_sleep(begun);
         });
-        own.until.store(0, Ordering::SeqCst);
+    }
+
+    /// The keeper of this process is to be rung when a process comes, and when something is due before this; 0: for neither.
+    pub fn set_interest(&self, before: Time) {
+        self.own_slot().until.store(before, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
     }
 
     /// Slots of which the processes may be gone, as far as memory tells.
@@ -330,22 +343,11 @@ impl Host {
         self.suspicious().any(|(_, state)| state == slot_state::TREE)
     }
 
-    /// A thread sleeps on a ticket while this lives: the keeper must care.
-    pub fn sleeper(&self) -> Sleeper<'_> {
-        self.sleepers.fetch_add(1, Ordering::SeqCst);
+    /// Has the keeper look for what this process waits for, if it does not yet.
+    pub fn wake_idle_ticker(&self) {
         if self.own_slot().until.load(Ordering::SeqCst) == 0 {
             self.ring_own();
         }
-        Sleeper(self)
-    }
-}
-
-/// See [`Host::sleeper`].
-pub(crate) struct Sleeper<'a>(&'a Host);
-
-impl Drop for Sleeper<'_> {
-    fn drop(&mut self) {
-        self.0.sleepers.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
