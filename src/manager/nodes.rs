@@ -25,7 +25,7 @@ impl LeaseManager {
     }
 
     /// A lease that says that this process is on a machine, for as long as it lives.
-    pub(crate) fn be_at(&self, machine: ResourceId, node: &str) -> Result<LeaseId, Error> {
+    pub(crate) fn claim_presence(&self, machine: ResourceId, node: &str) -> Result<LeaseId, Error> {
         let holder = format!("{node}:{}", std::process::id());
         let candidates = Candidates::Declared(&[machine]);
         let claim = Claim { candidates, take: Take::Shared, ..Claim::one(&holder, &[]) };

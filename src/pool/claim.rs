@@ -1,7 +1,7 @@
 //! Putting a claim for devices together.
 
 use super::GpuPool;
-use super::filter::{Filter, Place};
+use super::filter::{Filter, NodeFilter};
 #[cfg(doc)]
 use super::{GpuLease, PoolError};
 use crate::inventory::Vendor;
@@ -104,14 +104,14 @@ impl<'a> GpuClaim<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn on_this_node(mut self) -> Self {
-        self.filter.place = Place::Here;
+        self.filter.node = NodeFilter::Local;
         self
     }
 
     /// Only devices of the machine of this name ([`PoolOptions::node`](super::PoolOptions::node)), in a pool of many machines. If it has too few, or nobody
     /// has heard of it, that is [`PoolError::TooFew`].
     pub fn on_node(mut self, node: &'a str) -> Self {
-        self.filter.place = Place::Node(node);
+        self.filter.node = NodeFilter::Named(node);
         self
     }
 

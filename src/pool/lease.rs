@@ -29,12 +29,13 @@ use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Picks, Reason, Time};
 pub struct GpuLease {
     pool: GpuPool,
     id: LeaseId,
+    /// The index of the first device in the pool.
     first: usize,
-    /// The places of all devices but the first.
+    /// The indices of the others.
     others: Vec<usize>,
-    /// To be given back when this is dropped.
+    /// Dropping this gives the devices back.
     owned: bool,
-    /// Renewed by the pool's keeper.
+    /// The renewer of the pool renews it.
     auto_renew: bool,
 }
 
@@ -47,9 +48,9 @@ impl GpuLease {
         picks: &Picks,
         auto_renew: bool,
     ) -> Result<Self, Error> {
-        let mut places = picks.as_slice().iter().filter_map(|pick| pool.inner.place(*pick));
-        let first = places.next().ok_or(Error::UnknownLease)?;
-        let others = places.collect();
+        let mut indices = picks.as_slice().iter().filter_map(|pick| pool.inner.index_of(*pick));
+        let first = indices.next().ok_or(Error::UnknownLease)?;
+        let others = indices.collect();
         Ok(GpuLease { pool: pool.clone(), id, first, others, owned: true, auto_renew })
     }
 
@@ -59,9 +60,9 @@ impl GpuLease {
         Self::of(pool, id, &picks, false)
     }
 
-    fn forget(&self) {
+    fn stop_renewal(&self) {
         if self.auto_renew {
-            self.pool.inner.here.keeper.forget(self.id);
+            self.pool.inner.local_node.renewer.remove(self.id);
         }
     }
 
@@ -78,8 +79,8 @@ impl GpuLease {
 
     /// All devices, in the order of the pool, or as the claim named them.
     pub fn devices(&self) -> impl Iterator<Item = &GpuDevice> + Clone {
-        let places = std::iter::once(&self.first).chain(&self.others);
-        places.map(|&place| &self.pool.inner.devices[place])
+        let indices = std::iter::once(&self.first).chain(&self.others);
+        indices.map(|&index| &self.pool.inner.devices[index])
     }
 
     /// The number of the first device among those of its vendor.
@@ -187,10 +188,10 @@ impl GpuLease {
     }
 
     fn local_env(&self, by_uuid: bool) -> Result<Env, PoolError> {
-        let here = self.pool.node();
-        match self.devices().find(|device| device.node.as_deref() != here) {
+        let local = self.pool.node();
+        match self.devices().find(|device| device.node.as_deref() != local) {
             Some(device) => Err(PoolError::Elsewhere(device.node.clone().unwrap_or_default())),
-            None => Ok(self.env_in(here, by_uuid)),
+            None => Ok(self.env_in(local, by_uuid)),
         }
     }
 
@@ -223,7 +224,7 @@ impl GpuLease {
     /// ```
     pub fn release(mut self) -> Result<(), Error> {
         self.owned = false;
-        self.forget();
+        self.stop_renewal();
         self.pool.inner.manager.home().give_back(Dropped::Lease(self.id))
     }
 
@@ -235,7 +236,7 @@ impl GpuLease {
         Ok(lease)
     }
 
-    /// Where its devices are in the pool's list of them.
+    /// The indices of its devices in the pool.
     #[cfg(feature = "capi")]
     pub(crate) fn places(&self) -> Vec<usize> {
         std::iter::once(self.first).chain(self.others.iter().copied()).collect()
@@ -245,7 +246,7 @@ impl GpuLease {
     /// no longer kept alive. [`GpuPool::take_up`] is the way back.
     pub fn into_id(mut self) -> LeaseId {
         self.owned = false;
-        self.forget();
+        self.stop_renewal();
         self.id
     }
 }
@@ -275,7 +276,7 @@ impl GpuPool {
         match self.inner.manager.state(id) {
             Some(LeaseState::Held) => GpuLease::find(self, id),
             Some(over) => {
-                // One whose time has just run out, which nobody has noted yet, has no reason so far.
+                // The table has not recorded yet that its ttl is over.
                 Err(Error::NotHeld(over, info.reason.unwrap_or(Reason::TimedOut)))
             }
             None => Err(Error::UnknownLease),
@@ -287,8 +288,8 @@ impl Drop for GpuLease {
     #[inline]
     fn drop(&mut self) {
         if self.owned {
-            self.forget();
-            // It may have ended already: then there is nothing to give back.
+            self.stop_renewal();
+            // Fails if it has ended already.
             let _ = self.pool.inner.manager.home().give_back(Dropped::Lease(self.id));
         }
     }
@@ -322,13 +323,13 @@ mod tests {
             claim.try_now().unwrap().unwrap()
         };
         let lease = claim();
-        assert_eq!(pool.inner.here.keeper.count(), 1);
+        assert_eq!(pool.inner.local_node.renewer.count(), 1);
         drop(lease);
-        assert_eq!(pool.inner.here.keeper.count(), 0);
+        assert_eq!(pool.inner.local_node.renewer.count(), 0);
         claim().release().unwrap();
-        assert_eq!(pool.inner.here.keeper.count(), 0);
+        assert_eq!(pool.inner.local_node.renewer.count(), 0);
         let id = claim().into_id();
-        assert_eq!(pool.inner.here.keeper.count(), 0);
+        assert_eq!(pool.inner.local_node.renewer.count(), 0);
         pool.manager().release(id).unwrap();
     }
 }

@@ -6,12 +6,12 @@ mod error;
 mod evidence;
 mod filter;
 mod forecast;
-mod here;
-mod keeper;
 mod lease;
+mod local_node;
 mod naming;
 mod nodes;
 mod options;
+mod renewer;
 mod status;
 mod submit;
 mod watcher;
@@ -33,9 +33,9 @@ use crate::inventory::{Absence, Found, GpuDevice, Why};
 use crate::manager::{LeaseManager, OpenError, Options};
 use crate::table::query::WaitingFor;
 use crate::table::{Error, LeaseId, ResourceId};
-use here::Here;
+use local_node::LocalNode;
 use naming::distinct_keys;
-use nodes::Elsewhere;
+use nodes::RemoteNodes;
 use watcher::{Stop, Watched};
 
 /// Devices, claimed in order and given back by dropping the lease.
@@ -69,18 +69,18 @@ pub struct GpuPool {
 #[derive(Debug)]
 struct Inner {
     manager: LeaseManager,
-    /// In the order in which they were found, which is the order of preference; those of this machine first.
+    /// In the order of preference, which is the order of discovery; those of this machine first.
     devices: Vec<GpuDevice>,
     /// Their names in the table, and their ids there.
     keys: Vec<String>,
     ids: Vec<ResourceId>,
-    /// Those that a claim for several may get if it has no wishes: whole ones of one vendor.
-    team: Vec<ResourceId>,
-    /// Where a device is in the lists above, by its id.
-    places: Vec<u32>,
+    /// The candidates of a claim for several without conditions: whole devices of one vendor.
+    homogeneous: Vec<ResourceId>,
+    /// By the id of a device: its index in the lists above, or `u32::MAX`.
+    index_of: Vec<u32>,
     found: Found,
-    here: Arc<Here>,
-    /// Ends the threads that watch, when the last pool of them goes.
+    local_node: Arc<LocalNode>,
+    /// Ends the threads of the watcher when the last of these pools is dropped.
     stop: Arc<Stop>,
 }
 
@@ -176,39 +176,49 @@ impl GpuPool {
         options: PoolOptions,
     ) -> Result<Self, PoolError> {
         let PoolOptions { inventory, slots, check_use, poll, rules, node, .. } = options;
-        check_that_somebody_answered(&found)?;
+        check_discovery(&found)?;
         let node = nodes::name(manager, node)?;
         let mut devices = std::mem::take(&mut found.devices);
         devices.iter_mut().for_each(|device| device.node.clone_from(&node));
         let keys = distinct_keys(&devices, node.as_deref());
         let watched = Watched::new(&devices, &keys, inventory, check_use, rules);
-        let here = Arc::new(Here::list(manager, node, devices, &keys, slots, watched)?);
-        let stop = here.start(poll)?;
-        Self::of(manager, found, here, Arc::new(stop))
+        let local = LocalNode::list(manager, node, devices, &keys, slots, watched)?;
+        let local = Arc::new(local);
+        let stop = local.start(poll)?;
+        Self::of(manager, found, local, Arc::new(stop))
     }
 
-    /// The devices that are here, and those that other machines have published.
+    /// A pool of the devices of this machine and those that other machines have published.
     fn of(
         manager: &LeaseManager,
         mut found: Found,
-        here: Arc<Here>,
+        local_node: Arc<LocalNode>,
         stop: Arc<Stop>,
     ) -> Result<Self, PoolError> {
-        let elsewhere = Elsewhere::find(manager, here.node())?;
-        found.warnings.extend(elsewhere.warnings);
-        let devices = [here.devices(), &elsewhere.devices].concat();
-        let keys = here.keys().cloned().chain(elsewhere.keys).collect();
-        let ids = [here.ids(), &elsewhere.ids].concat();
+        let remote = RemoteNodes::find(manager, local_node.name())?;
+        found.warnings.extend(remote.warnings);
+        let devices = [local_node.devices(), &remote.devices].concat();
+        let keys = local_node.keys().cloned().chain(remote.keys).collect();
+        let ids = [local_node.ids(), &remote.ids].concat();
         let most = ids.iter().map(|id| id.0 as usize + 1).max().unwrap_or(0);
-        let mut places = vec![u32::MAX; most];
-        for (place, id) in ids.iter().enumerate() {
-            places[id.0 as usize] = place as u32;
+        let mut index_of = vec![u32::MAX; most];
+        for (index, id) in ids.iter().enumerate() {
+            index_of[id.0 as usize] = index as u32;
         }
-        let mut team: Vec<usize> = (0..devices.len()).collect();
-        filter::keep_a_team(&devices, &mut team);
-        let team = team.into_iter().map(|place| ids[place]).collect();
-        let manager = manager.clone();
-        let inner = Inner { manager, devices, keys, ids, team, places, found, here, stop };
+        let mut homogeneous: Vec<usize> = (0..devices.len()).collect();
+        filter::retain_homogeneous(&devices, &mut homogeneous);
+        let homogeneous = homogeneous.into_iter().map(|index| ids[index]).collect();
+        let inner = Inner {
+            manager: manager.clone(),
+            devices,
+            keys,
+            ids,
+            homogeneous,
+            index_of,
+            found,
+            local_node,
+            stop,
+        };
         Ok(GpuPool { inner: Arc::new(inner) })
     }
 
@@ -227,14 +237,14 @@ impl GpuPool {
     /// # Ok::<(), ternlease::PoolError>(())
     /// ```
     pub fn refreshed(&self) -> Result<Self, PoolError> {
-        let Inner { manager, found, here, stop, .. } = &*self.inner;
-        Self::of(manager, found.clone(), here.clone(), stop.clone())
+        let Inner { manager, found, local_node, stop, .. } = &*self.inner;
+        Self::of(manager, found.clone(), local_node.clone(), stop.clone())
     }
 
     /// What this machine is called in a pool of many machines; `None` in a pool of one. Devices with this [`node`](GpuDevice::node) are the ones that
     /// children of this process can use.
     pub fn node(&self) -> Option<&str> {
-        self.inner.here.node()
+        self.inner.local_node.name()
     }
 
     /// Begins a claim: one device, alone, for as long as the lease lives, unless told otherwise.
@@ -291,7 +301,7 @@ impl GpuPool {
     /// How many claims wait for devices of this pool. Those of other processes count, where they share it.
     pub fn pending_claimers(&self) -> usize {
         let inner = &self.inner;
-        inner.manager.home().query(&WaitingFor(|id| inner.place(id).is_some()))
+        inner.manager.home().query(&WaitingFor(|id| inner.index_of(id).is_some()))
     }
 
     /// The devices, in the order in which they were found, as they were then; [`status`](Self::status) says how they are now.
@@ -336,11 +346,12 @@ impl GpuPool {
     /// ```
     pub fn keep_alive(&self, id: LeaseId) -> Result<(), Error> {
         let manager = &self.inner.manager;
-        // An error if it is over; and it has a whole ttl before it from now on.
+        // An error if it has ended. If not, its whole ttl begins now.
         manager.renew(id)?;
         let ttl = manager.lease(id).ok_or(Error::UnknownLease)?.ttl;
-        self.inner.here.keeper.forget(id);
-        self.inner.here.keeper.keep(manager, id, ttl)
+        let renewer = &self.inner.local_node.renewer;
+        renewer.remove(id);
+        renewer.add(manager, id, ttl)
     }
 
     /// What the inventory said beside the devices: which are hidden from this process, why there are none. Its own list of devices is empty:
@@ -373,11 +384,11 @@ impl GpuPool {
 }
 
 impl Inner {
-    /// Where a device of this pool is in its lists.
+    /// The index of a device of this pool in its lists.
     #[inline]
-    fn place(&self, id: ResourceId) -> Option<usize> {
-        let place = *self.places.get(id.0 as usize)?;
-        (place != u32::MAX).then_some(place as usize)
+    fn index_of(&self, id: ResourceId) -> Option<usize> {
+        let index = *self.index_of.get(id.0 as usize)?;
+        (index != u32::MAX).then_some(index as usize)
     }
 }
 
@@ -387,8 +398,9 @@ impl From<OpenError> for PoolError {
     }
 }
 
-/// A machine without devices is nothing special, but one whose driver does not answer is: a program must not take it for the former.
-fn check_that_somebody_answered(found: &Found) -> Result<(), PoolError> {
+/// A machine without devices is no error. One whose driver does not answer is: a program must not take
+/// it for a machine without devices.
+fn check_discovery(found: &Found) -> Result<(), PoolError> {
     let silent = |absence: &&Absence| matches!(absence.why, Why::Hung(_) | Why::Failed(_));
     match found.absences.iter().find(silent) {
         Some(absence) if found.devices.is_empty() => Err(PoolError::NoAnswer(absence.clone())),

@@ -75,7 +75,7 @@ impl GpuClaim<'_> {
         if self.pool.capacity() == 0 {
             return Ok(None);
         }
-        self.run(|manager, claim| manager.submit_and_wait(claim)).map(Some)
+        self.with_claim(|manager, claim| manager.submit_and_wait(claim)).map(Some)
     }
 
     /// Takes a place in line if need be, for those who cannot keep a [`GpuLease`] or a ticket: what becomes of the claim is asked of the pool's
@@ -101,13 +101,13 @@ impl GpuClaim<'_> {
         if self.pool.capacity() == 0 {
             return Ok(None);
         }
-        let placed = self.run(|manager, claim| manager.submit::<()>(claim))?;
+        let placed = self.with_claim(|manager, claim| manager.submit::<()>(claim))?;
         Ok(Some(placed.outcome))
     }
 
     /// Runs `submit` with the claim as the table takes it.
     #[inline(always)]
-    fn run<T>(
+    fn with_claim<T>(
         &self,
         submit: impl FnOnce(&LeaseManager, &Claim<'_>) -> Result<T, Error>,
     ) -> Result<T, PoolError> {
@@ -115,7 +115,7 @@ impl GpuClaim<'_> {
         let candidates = self.candidates()?;
         let mut buffer = [0; 32];
         let holder = self.holder.unwrap_or_else(|| inner.claim_name(&mut buffer));
-        let claim = self.claim(holder, &candidates)?;
+        let claim = self.build(holder, &candidates)?;
         Ok(submit(&inner.manager, &claim)?)
     }
 
@@ -125,8 +125,8 @@ impl GpuClaim<'_> {
         let inner = &*self.pool.inner;
         Ok(match self.device_count() {
             1 if self.filter.is_empty() => Cow::Borrowed(&inner.ids),
-            n if self.filter.is_empty() && n as usize <= inner.team.len() => {
-                Cow::Borrowed(&inner.team)
+            n if self.filter.is_empty() && n as usize <= inner.homogeneous.len() => {
+                Cow::Borrowed(&inner.homogeneous)
             }
             n => Cow::Owned(inner.candidates(&self.filter, n)?),
         })
@@ -134,7 +134,7 @@ impl GpuClaim<'_> {
 
     /// As the table takes it.
     #[inline(always)]
-    pub(super) fn claim<'c>(
+    pub(super) fn build<'c>(
         &'c self,
         holder: &'c str,
         devices: &'c [ResourceId],
@@ -156,7 +156,7 @@ impl GpuClaim<'_> {
         if !self.keep_alive {
             return Ok(());
         }
-        inner.here.keeper.keep(&inner.manager, id, inner.manager.measure(self.options.ttl)?)
+        inner.local_node.renewer.add(&inner.manager, id, inner.manager.measure(self.options.ttl)?)
     }
 }
 
@@ -178,7 +178,7 @@ impl Inner {
     /// The holder of a claim that has no name of its own.
     #[inline]
     fn claim_name<'a>(&self, buffer: &'a mut [u8; 32]) -> &'a str {
-        claim_name(self.manager.owner(), self.here.next_claim(), buffer)
+        claim_name(self.manager.owner(), self.local_node.next_claim_number(), buffer)
     }
 }
 
@@ -224,7 +224,7 @@ impl Future for GpuClaiming<'_> {
         if claim.pool.capacity() == 0 {
             return Poll::Ready(Ok(None));
         }
-        let submit = || claim.run(|manager, claim| manager.submit(claim));
+        let submit = || claim.with_claim(|manager, claim| manager.submit(claim));
         let granted = self.future.poll(context, claim.pool.manager(), submit);
         granted.map(|granted| {
             let (id, picks) = granted?;

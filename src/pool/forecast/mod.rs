@@ -54,8 +54,8 @@ impl GpuClaim<'_> {
             return Ok(ExpectedWait::NoDevices);
         }
         let candidates = self.candidates()?;
-        let places = candidates.iter().filter_map(|&id| inner.place(id)).collect();
-        let claim = self.claim("", &candidates)?;
+        let places = candidates.iter().filter_map(|&id| inner.index_of(id)).collect();
+        let claim = self.build("", &candidates)?;
         Ok(self.pool.play(&Question::Claim { places, claim })?)
     }
 
@@ -63,7 +63,7 @@ impl GpuClaim<'_> {
     pub(crate) fn fitting_devices(&self) -> Result<Vec<&GpuDevice>, PoolError> {
         let inner = &*self.pool.inner;
         let places = self.candidates()?;
-        Ok(places.iter().filter_map(|&id| Some(&inner.devices[inner.place(id)?])).collect())
+        Ok(places.iter().filter_map(|&id| Some(&inner.devices[inner.index_of(id)?])).collect())
     }
 
     /// How many of them it wants.

@@ -1,4 +1,5 @@
-//! What a pool does for the devices of its own machine: it lists them, watches them, and in a pool of many machines says that somebody is there.
+//! [`LocalNode`]: the devices of this machine. It lists them in the table and watches them. In a pool
+//! of many machines it also holds a presence lease, as long as a process of the pool is on the machine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,8 +7,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::keeper::Keeper;
 use super::nodes;
+use super::renewer::Renewer;
 use super::watcher::{self, Stop, Watched};
 use crate::home::{Dropped, Home};
 use crate::inventory::GpuDevice;
@@ -16,24 +17,24 @@ use crate::rt::thread;
 use crate::table::command::{ClearCheck, DeviceListing, ListDevices};
 use crate::table::{Error, Health, LeaseId, LeaseState, ResourceId};
 
-/// How often to look whether the others still take this machine for present.
-const LOOK: Duration = Duration::from_millis(500);
+/// How often to check that the presence lease is held.
+const PRESENCE_POLL: Duration = Duration::from_millis(500);
 
 /// The devices of this machine.
 #[derive(Debug)]
-pub(super) struct Here {
+pub(super) struct LocalNode {
     manager: LeaseManager,
-    /// What this machine is called, in a pool of many.
-    node: Option<String>,
+    /// The name of this machine, in a pool of many.
+    name: Option<String>,
     devices: Vec<GpuDevice>,
     listed: Vec<Listed>,
     ids: Vec<ResourceId>,
     pub watched: Option<Arc<Watched>>,
-    /// By this lease the others know that somebody is on this machine.
+    /// While it is held, the devices of this machine are available to the others.
     presence: Mutex<Option<LeaseId>>,
-    /// Names claims that have no holder's name.
+    /// How many claims were given a name of their own.
     claims: AtomicU64,
-    pub keeper: Keeper,
+    pub renewer: Renewer,
 }
 
 /// A device of this machine, as [`ListDevices`] declares it.
@@ -54,46 +55,46 @@ impl Listed {
     }
 }
 
-impl Here {
-    /// Lists the devices, all of them or none of those that watch.
+impl LocalNode {
+    /// Lists the devices: all of them, or none.
     pub fn list(
         manager: &LeaseManager,
-        node: Option<String>,
+        name: Option<String>,
         devices: Vec<GpuDevice>,
         keys: &[String],
         slots: Option<u32>,
         watched: Option<Arc<Watched>>,
-    ) -> Result<Here, Error> {
+    ) -> Result<Self, Error> {
         let listed = devices.iter().zip(keys).enumerate().map(|(place, (device, key))| {
             let watching = watched.as_ref().is_some_and(|watched| watched.sees(place));
-            // One that is watched has been looked at, and that is taken in later.
-            let told = !watching || device.health != Health::Healthy;
+            // What was observed of a device that is watched is applied when the watcher starts.
+            let has_evidence = !watching || device.health != Health::Healthy;
             Listed {
                 key: key.clone(),
                 slots,
                 memory: device.memory.unwrap_or(0),
                 island: device.island.map(|island| (device.vendor.name(), island)),
                 checked: watched.as_ref().is_some_and(|watched| watched.checks(place)),
-                evidence: told.then_some(device.health),
+                evidence: has_evidence.then_some(device.health),
             }
         });
-        let mut here = Here {
+        let mut local = LocalNode {
             manager: manager.clone(),
             listed: listed.collect(),
-            node,
+            name,
             devices,
             ids: Vec::new(),
             watched,
             presence: Mutex::new(None),
             claims: AtomicU64::new(0),
-            keeper: Keeper::default(),
+            renewer: Renewer::default(),
         };
-        here.ids = here.publish()?;
-        Ok(here)
+        local.ids = local.publish()?;
+        Ok(local)
     }
 
-    pub fn node(&self) -> Option<&str> {
-        self.node.as_deref()
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
     }
 
     pub fn devices(&self) -> &[GpuDevice] {
@@ -108,23 +109,23 @@ impl Here {
         &self.ids
     }
 
-    pub fn next_claim(&self) -> u64 {
+    pub fn next_claim_number(&self) -> u64 {
         self.claims.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Says what there is. In a pool of many machines first what others need to know of the devices, then that somebody is here: whatever is listed from
-    /// then on goes with whoever is here.
+    /// Lists the devices in the table. In a pool of many machines the registry of nodes and the presence
+    /// lease come first: a device that is listed after them fails with the presence lease.
     fn publish(&self) -> Result<Vec<ResourceId>, Error> {
-        let Some(node) = self.node.as_deref().filter(|_| !self.listed.is_empty()) else {
+        let Some(name) = self.name.as_deref().filter(|_| !self.listed.is_empty()) else {
             return self.list_devices(None);
         };
-        nodes::publish(&self.manager, node, &self.devices)?;
-        let machine = self.manager.declare(&nodes::key(node), 1, 0)?;
-        let presence = self.manager.be_at(machine, node)?;
+        nodes::publish(&self.manager, name, &self.devices)?;
+        let machine = self.manager.declare(&nodes::key(name), 1, 0)?;
+        let presence = self.manager.claim_presence(machine, name)?;
         let listed = self.list_devices(Some(machine));
         match listed {
             Ok(_) => *self.presence.lock() = Some(presence),
-            // If that cannot happen now, it does later.
+            // If the table cannot be reached, the home gives it back later.
             Err(_) => drop(self.manager.home().give_back(Dropped::Lease(presence))),
         }
         listed
@@ -135,8 +136,8 @@ impl Here {
         self.manager.home().execute(&ListDevices { devices: devices.as_slice(), node })
     }
 
-    /// Has the machine been given up by the others, although this process is here? Then it comes back.
-    fn come_back_if_lost(&self) -> Result<(), Error> {
+    /// If the presence lease was lost although this process lives, lists everything again.
+    fn restore_presence(&self) -> Result<(), Error> {
         let presence = *self.presence.lock();
         match presence.map(|id| self.manager.state(id)) {
             None | Some(Some(LeaseState::Held)) => return Ok(()),
@@ -149,20 +150,20 @@ impl Here {
         }
     }
 
-    /// Starts what goes on beside: looking at the devices, and at whether this machine is still known to be there.
+    /// Starts the threads that watch the devices and the presence lease.
     pub fn start(self: &Arc<Self>, poll: Duration) -> Result<Stop, Error> {
         let mut stop = Stop::default();
         if let Some(watched) = &self.watched {
             stop = watcher::start(&self.manager, watched, poll)?;
         }
         if self.presence.lock().is_some() {
-            let (here, until) = (Arc::downgrade(self), stop.flag());
+            let (local, until) = (Arc::downgrade(self), stop.flag());
             thread::spawn("tern-node", move || {
                 while !until.load(Ordering::Acquire) {
-                    std::thread::park_timeout(LOOK);
-                    let Some(here) = here.upgrade() else { return };
-                    // What fails now is tried again.
-                    let _ = here.come_back_if_lost();
+                    std::thread::park_timeout(PRESENCE_POLL);
+                    let Some(local) = local.upgrade() else { return };
+                    // If it fails, the next poll tries again.
+                    let _ = local.restore_presence();
                 }
             })
             .map_err(|error| Error::System(error.raw_os_error().unwrap_or(libc::EAGAIN)))?;
@@ -171,18 +172,19 @@ impl Here {
     }
 }
 
-/// Nobody looks any more: what is given back from now on must not wait for that. (Leases may go on by their ids, on the table of a manager.)
-impl Drop for Here {
+/// No watcher of this pool is left: a device that is given back from now on must not wait for a check.
+/// Leases may outlive the pool, on the table of a manager.
+impl Drop for LocalNode {
     fn drop(&mut self) {
         if let Some(presence) = self.presence.get_mut().take() {
-            // If that cannot happen now, it does later.
+            // If the table cannot be reached, the home gives it back later.
             let _ = self.manager.home().give_back(Dropped::Lease(presence));
         }
-        // Others who share the table look on.
+        // Other processes that share the table continue to watch the devices.
         if let Some(watched) = self.watched.as_ref().filter(|_| !self.manager.is_shared()) {
             let listed = self.listed.iter().enumerate();
             for (_, device) in listed.filter(|(place, _)| watched.checks(*place)) {
-                // Fails only if the table is of no use any more.
+                // Fails only if the table is unusable.
                 let _ = self.manager.home().execute(&ClearCheck { resource: &device.key });
             }
         }

@@ -1,4 +1,4 @@
-//! Renewing leases in time, by a thread of the library's own that lives as long as the pool.
+//! [`Renewer`]: a thread of the library that renews leases in time, for as long as their pool lives.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,46 +12,50 @@ use crate::manager::LeaseManager;
 use crate::rt::thread;
 use crate::table::{Error, FOREVER, LeaseId, Time};
 
-/// The leases of one pool that are kept alive.
+/// How often a lease is renewed within its ttl: one delay must not end it.
+const RENEWALS_PER_TTL: u32 = 3;
+
+/// The leases of one pool that are renewed.
 #[derive(Debug, Default)]
-pub(super) struct Keeper {
+pub(super) struct Renewer {
     shared: Arc<Shared>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Debug, Default)]
 struct Shared {
-    /// When to renew what next, and how often.
-    due: Mutex<BTreeMap<(Instant, LeaseId), Duration>>,
+    /// When to renew which lease next, and the interval.
+    schedule: Mutex<BTreeMap<(Instant, LeaseId), Duration>>,
     closed: AtomicBool,
 }
 
-impl Keeper {
-    /// Renews the lease from now on, three times as often as its ttl asks for.
-    pub fn keep(&self, manager: &LeaseManager, id: LeaseId, ttl: Time) -> Result<(), Error> {
+impl Renewer {
+    /// Renews the lease from now on.
+    pub fn add(&self, manager: &LeaseManager, id: LeaseId, ttl: Time) -> Result<(), Error> {
         if ttl == FOREVER {
             return Ok(());
         }
         if !manager.has_real_time() {
             return Err(Error::WrongClock);
         }
-        let every = Duration::from_micros(ttl) / 3;
+        let interval = Duration::from_micros(ttl) / RENEWALS_PER_TTL;
         let thread = self.thread(manager)?;
-        self.shared.due.lock().insert((Instant::now() + every, id), every);
+        self.shared.schedule.lock().insert((Instant::now() + interval, id), interval);
         thread.unpark();
         Ok(())
     }
 
-    /// Does not renew this lease any more, unless it is just doing so.
-    pub fn forget(&self, id: LeaseId) {
-        self.shared.due.lock().retain(|(_, kept), _| *kept != id);
+    /// Does not renew this lease any more, unless a renewal runs at this moment.
+    pub fn remove(&self, id: LeaseId) {
+        self.shared.schedule.lock().retain(|(_, renewed), _| *renewed != id);
     }
 
     #[cfg(test)]
     pub fn count(&self) -> usize {
-        self.shared.due.lock().len()
+        self.shared.schedule.lock().len()
     }
 
+    /// The thread, which starts with the first lease.
     fn thread(&self, manager: &LeaseManager) -> Result<Thread, Error> {
         let mut running = self.thread.lock();
         if let Some(handle) = &*running {
@@ -70,31 +74,31 @@ impl Shared {
     fn renew_in_time(&self, manager: &LeaseManager) {
         while !self.closed.load(Ordering::Acquire) {
             let now = Instant::now();
-            let mut due = self.due.lock();
-            let Some((&(at, id), &every)) = due.first_key_value() else {
-                drop(due);
+            let mut schedule = self.schedule.lock();
+            let Some((&(at, id), &interval)) = schedule.first_key_value() else {
+                drop(schedule);
                 std::thread::park();
                 continue;
             };
             if at > now {
-                drop(due);
+                drop(schedule);
                 std::thread::park_timeout(at - now);
                 continue;
             }
-            due.pop_first();
-            let next = (now + every, id);
-            due.insert(next, every);
-            // Renewing may wake others, and they may come here.
-            drop(due);
-            // One that is over needs no more of this.
+            schedule.pop_first();
+            let next = (now + interval, id);
+            schedule.insert(next, interval);
+            // A renewal may wake waiters, and their code may call the renewer.
+            drop(schedule);
+            // A lease that has ended is not renewed again.
             if manager.renew(id).is_err() {
-                self.due.lock().remove(&next);
+                self.schedule.lock().remove(&next);
             }
         }
     }
 }
 
-impl Drop for Keeper {
+impl Drop for Renewer {
     fn drop(&mut self) {
         self.shared.closed.store(true, Ordering::Release);
         if let Some(handle) = self.thread.get_mut() {
