@@ -1,5 +1,5 @@
-//! A copy of a table, beside an engine in which anything may be.
-//! What a process does with etcd (`home/cluster/member.rs`, `execute.rs`), it does here with an engine in memory.
+//! A copy of a table, beside an engine in which anything may be. What a process does with etcd
+//! (`home/cluster/member.rs`, `execute.rs`), it does here with an engine in memory.
 
 use ternlease::sim_api::diff::{self, Change};
 use ternlease::sim_api::keys::Keys;

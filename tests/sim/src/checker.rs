@@ -1,4 +1,4 @@
-//! What clients asked and were told, and whether that can be right.
+//! The history of calls and answers of all clients, and the check that it can be right.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,16 +14,16 @@ use history::{Call, History};
 use ternlease::table::LeaseId;
 
 #[derive(Default)]
-struct Book {
+struct Record {
     history: History,
-    /// Counts instants: none is the same as another.
+    /// The number of the last instant: each call and each answer has one of its own.
     instants: u64,
-    /// The largest id on each resource of which its holder was told.
+    /// For each resource the largest id that its holder has been told.
     newest: BTreeMap<String, u64>,
-    /// Whom each lease was given to, and on what.
-    given: BTreeMap<u64, (Process, String)>,
-    /// Leases that end without anybody's being told: their time runs out, or their holder dies.
-    fading: BTreeSet<u64>,
+    /// The process and the resource of each lease that was granted.
+    granted: BTreeMap<u64, (Process, String)>,
+    /// Leases that may end without an answer to a client: they expire, or their process ends.
+    may_end: BTreeSet<u64>,
     revoked: BTreeSet<u64>,
     wrong: Option<String>,
     unsearched: bool,
@@ -31,7 +31,7 @@ struct Book {
 
 /// Records the calls, and checks their answers.
 #[derive(Clone, Default)]
-pub(super) struct Checker(Rc<RefCell<Book>>);
+pub(super) struct Checker(Rc<RefCell<Record>>);
 
 impl Checker {
     /// Makes a call of a client.
@@ -43,48 +43,48 @@ impl Checker {
         asked: Asked,
         make: impl FnOnce() -> (Told, T),
     ) -> T {
-        let mut book = self.0.borrow_mut();
-        book.instants += 1;
-        let at = book.history.calls.len();
-        let newest_before = book.newest.get(resource).copied().unwrap_or(0);
+        let mut record = self.0.borrow_mut();
+        record.instants += 1;
+        let at = record.history.calls.len();
+        let newest_before = record.newest.get(resource).copied().unwrap_or(0);
         if let Asked::Revoke(id) = asked {
-            book.revoked.insert(id);
+            record.revoked.insert(id);
         }
         let call = Call {
             client,
             resource: resource.to_owned(),
             asked,
             told: Told::Unknown,
-            called: book.instants,
+            called: record.instants,
             back: u64::MAX,
         };
-        book.history.calls.push(call);
-        drop(book);
+        record.history.calls.push(call);
+        drop(record);
         let (told, answer) = make();
         sim.note(|| format!("process {process}, client {client}: {asked:?} {resource}: {told:?}"));
-        let mut book = self.0.borrow_mut();
-        book.instants += 1;
-        let back = book.instants;
-        let call = &mut book.history.calls[at];
+        let mut record = self.0.borrow_mut();
+        record.instants += 1;
+        let back = record.instants;
+        let call = &mut record.history.calls[at];
         (call.told, call.back) = (told, back);
-        book.check(process, resource, asked, told, newest_before);
+        record.check(process, resource, asked, told, newest_before);
         answer
     }
 
-    /// The lease may end without anybody's being told.
-    pub fn fades(&self, lease: LeaseId) {
-        self.0.borrow_mut().fading.insert(lease.0);
+    /// The lease may end without an answer to a client.
+    pub fn may_end_silently(&self, lease: LeaseId) {
+        self.0.borrow_mut().may_end.insert(lease.0);
     }
 
-    /// So may all that a process has.
-    pub fn is_gone(&self, process: Process) {
-        let mut book = self.0.borrow_mut();
-        let had = book.given.iter().filter(|(_, (owner, _))| *owner == process);
+    /// All leases of a process may end so.
+    pub fn process_ended(&self, process: Process) {
+        let mut record = self.0.borrow_mut();
+        let had = record.granted.iter().filter(|(_, (owner, _))| *owner == process);
         let had: Vec<u64> = had.map(|(id, _)| *id).collect();
-        book.fading.extend(had);
+        record.may_end.extend(had);
     }
 
-    pub fn is_wrong(&self, why: String) {
+    pub fn report(&self, why: String) {
         self.0.borrow_mut().wrong.get_or_insert(why);
     }
 
@@ -92,26 +92,26 @@ impl Checker {
         self.0.borrow().wrong.clone()
     }
 
-    /// Was the history too long?
+    /// Was the history too long to be searched?
     pub fn is_unsearched(&self) -> bool {
         self.0.borrow().unsearched
     }
 
     pub fn grants(&self) -> u64 {
-        self.0.borrow().given.len() as u64
+        self.0.borrow().granted.len() as u64
     }
 
-    /// Is there one order of it all in which every answer is right?
+    /// Is there an order of all calls in which every answer is right?
     pub fn verdict(&self) -> Result<(), String> {
-        let mut book = self.0.borrow_mut();
-        if let Some(why) = &book.wrong {
+        let mut record = self.0.borrow_mut();
+        if let Some(why) = &record.wrong {
             return Err(why.clone());
         }
-        book.instants += 1;
-        let end = book.instants;
-        let mut history = book.history.clone();
-        for id in &book.fading {
-            if let Some((_, resource)) = book.given.get(id) {
+        record.instants += 1;
+        let end = record.instants;
+        let mut history = record.history.clone();
+        for id in &record.may_end {
+            if let Some((_, resource)) = record.granted.get(id) {
                 history.calls.push(Call {
                     client: 0,
                     resource: resource.clone(),
@@ -123,9 +123,9 @@ impl Checker {
             }
         }
         match history::check(&history) {
-            // To search on would take longer than all the rest.
+            // A longer search would take longer than all the rest.
             Err(why) if why.contains("given up") => {
-                book.unsearched = true;
+                record.unsearched = true;
                 Ok(())
             }
             verdict => verdict,
@@ -133,16 +133,16 @@ impl Checker {
     }
 }
 
-impl Book {
-    /// What can be seen at once.
+impl Record {
+    /// Checks what needs no search.
     fn check(&mut self, process: Process, resource: &str, asked: Asked, told: Told, before: u64) {
         let newest = self.newest.get(resource).copied().unwrap_or(0);
         match (asked, told) {
             (_, Told::Lease(id)) => {
-                if self.given.insert(id, (process, resource.to_owned())).is_some() {
+                if self.granted.insert(id, (process, resource.to_owned())).is_some() {
                     self.wrong.get_or_insert(format!("lease {id} was granted twice"));
                 }
-                // Of a ticket nobody knows here when it was drawn; the history does.
+                // When a ticket was granted is known to the history only.
                 if !matches!(asked, Asked::Collect(_)) && id <= before {
                     self.wrong.get_or_insert(format!("lease {id} came after {before}"));
                 }

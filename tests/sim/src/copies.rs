@@ -1,4 +1,5 @@
-//! Several processes on one engine that loses, delays and repeats: in the end all copies are the same, and nothing was done twice or half.
+//! Several processes on one engine that loses, delays and repeats requests: in the end all copies
+//! are equal, and every command was executed once or not at all.
 
 use super::memory_store::{Fate, MemoryStore};
 use std::sync::{Arc, Mutex};
@@ -46,14 +47,14 @@ impl Client {
         Client { table, replica, store, number, changes: 0 }
     }
 
-    /// The first one makes the table, the others find it.
+    /// The first process makes the table, the others find it.
     fn open(&mut self, kv: &dyn Kv) {
         loop {
             match self.store.load(kv) {
                 Ok(true) => return,
                 Ok(false) => {
                     self.table.prepare(settings());
-                    if self.tell(kv) == Some(true) {
+                    if self.commit(kv) == Some(true) {
                         return;
                     }
                 }
@@ -63,8 +64,9 @@ impl Client {
         }
     }
 
-    /// Tells the others what was done, or undoes it. Whether it counts; `None` if the engine did not get it.
-    fn tell(&mut self, kv: &dyn Kv) -> Option<bool> {
+    /// Commits what was done, or rolls it back. Was it committed? `None`: it did not reach the
+    /// engine.
+    fn commit(&mut self, kv: &dyn Kv) -> Option<bool> {
         let written = self.replica.take_written();
         let delta = self.delta(&written);
         let mut made = self.store.make(kv, &delta, Vec::new(), &[]);
@@ -101,12 +103,12 @@ impl Client {
         self.table.take_decided(|_| ());
     }
 
-    /// Runs a command until it counts.
+    /// Runs a command until it is committed.
     fn run<T>(&mut self, kv: &dyn Kv, mut command: impl FnMut(&Table<Arrays<Replica>>) -> T) -> T {
         loop {
             let answer = command(&self.table);
             self.table.take_decided(|_| ());
-            if self.tell(kv) == Some(true) {
+            if self.commit(kv) == Some(true) {
                 return answer;
             }
         }
@@ -114,10 +116,10 @@ impl Client {
 }
 
 #[test]
-fn copies_agree_whatever_happens_to_requests() {
+fn copies_agree_after_lost_late_and_repeated_requests() {
     for seed in 1..40u64 {
-        let mut luck = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let kv = MemoryStore::new(move || match luck.below(20) {
+        let mut fates = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let kv = MemoryStore::new(move || match fates.below(20) {
             0 => Fate::Lost,
             1 | 2 => Fate::Mute,
             3 => Fate::Late,
@@ -129,26 +131,26 @@ fn copies_agree_whatever_happens_to_requests() {
         let mut granted = std::collections::BTreeSet::new();
         let mut held = Vec::new();
         for step in 0..300u64 {
-            let who = random.below(4) as usize;
+            let index = random.below(4) as usize;
             let resource = ["a", "b", "c"][random.below(3) as usize];
-            let holder = format!("worker{who}");
+            let holder = format!("worker{index}");
             let now = |table: &Table<Arrays<Replica>>| table.now().max(step);
-            let client = &mut clients[who];
+            let client = &mut clients[index];
             if random.below(2) == 0 || held.is_empty() {
                 let claim =
                     Claim { ttl: 20, ..Claim::one(&holder, std::slice::from_ref(&resource)) };
-                let told = client.run(&kv, |table| table.claim(now(table), &claim));
-                if let Ok(Outcome::Granted(lease)) = told {
+                let answer = client.run(&kv, |table| table.claim(now(table), &claim));
+                if let Ok(Outcome::Granted(lease)) = answer {
                     assert!(granted.insert(lease), "seed {seed}: {lease} was granted twice");
                     assert_eq!(granted.last(), Some(&lease), "ids grow");
                     held.push(lease);
                 }
             } else {
                 let lease = held.swap_remove(random.below(held.len() as u64) as usize);
-                let told = client.run(&kv, |table| table.release(now(table), lease));
+                let answer = client.run(&kv, |table| table.release(now(table), lease));
                 assert!(
-                    matches!(told, Ok(()) | Err(Error::NotHeld(..) | Error::UnknownLease)),
-                    "{told:?}"
+                    matches!(answer, Ok(()) | Err(Error::NotHeld(..) | Error::UnknownLease)),
+                    "{answer:?}"
                 );
             }
             if step % 40 == 0
@@ -169,23 +171,24 @@ fn copies_agree_whatever_happens_to_requests() {
         late.open(&kv);
         assert!(
             late.replica.words().eq(all[0].iter().copied()),
-            "seed {seed}: who comes late differs"
+            "seed {seed}: a late copy differs"
         );
         assert!(kv.len() < 700, "nobody removes old changes: {}", kv.len());
     }
 }
 
-/// A process that lags behind learns of a copy of later changes: it must not put its own, older one in that one's place.
+/// A process that lags behind sees a snapshot of later changes: it must not replace that by its
+/// own, older one.
 #[test]
-fn a_copy_is_never_replaced_by_an_older_one() {
+fn newer_snapshot_is_not_replaced_by_older_one() {
     let kv = MemoryStore::new(|| Fate::Answered);
     let (mut busy, mut idle) = (Client::new(1), Client::new(2));
     busy.open(&kv);
     let change = |client: &mut Client, count: u64| {
         for step in 0..count {
             let claim = Claim { ttl: 1, ..Claim::one("busy", &["a"]) };
-            let told = client.run(&kv, |table| table.claim(table.now().max(step) + 2, &claim));
-            assert!(matches!(told, Ok(Outcome::Granted(_))), "{told:?}");
+            let answer = client.run(&kv, |table| table.claim(table.now().max(step) + 2, &claim));
+            assert!(matches!(answer, Ok(Outcome::Granted(_))), "{answer:?}");
         }
     };
     change(&mut busy, 300);
@@ -203,9 +206,9 @@ fn a_copy_is_never_replaced_by_an_older_one() {
     assert!(idle.replica.words().eq(busy.replica.words()));
 }
 
-/// Whoever may write to the keys can write any number there. After the last of all there is none.
+/// A process with write access can write any number there. After the largest there is no other.
 #[test]
-fn a_number_that_no_table_reaches_makes_no_sense() {
+fn number_out_of_range_is_corrupt() {
     for (head, base) in [(u64::MAX, u64::MAX), (u64::MAX - 1, u64::MAX - 1), (1, u64::MAX)] {
         let kv = MemoryStore::new(|| Fate::Answered);
         let mut there = Client::new(1);
@@ -223,9 +226,9 @@ fn a_number_that_no_table_reaches_makes_no_sense() {
     }
 }
 
-/// A size that nobody declared is not given out, whoever wrote it there.
+/// A size that was not declared is not granted, whichever process wrote it.
 #[test]
-fn a_resource_that_makes_no_sense_is_given_to_nobody() {
+fn resource_of_undeclared_size_is_not_granted() {
     let kv = MemoryStore::new(|| Fate::Answered);
     let mut client = Client::new(1);
     client.open(&kv);
@@ -235,9 +238,9 @@ fn a_resource_that_makes_no_sense_is_given_to_nobody() {
     assert_eq!(table.claim(0, &Claim::one("one", &["a"])), Err(Error::Corrupt));
 }
 
-/// Where a change was is told in 32 bits.
+/// The place of a change has 32 bits.
 #[test]
-fn a_table_that_is_larger_than_can_be_told_of_is_refused() {
+fn table_beyond_32_bit_places_is_refused() {
     let most = Limits::MAX;
     let limits = Limits { leases: most, tickets: most, resources: most, history: most };
     assert!(Replica::try_new(&limits.sizes()).is_none());
@@ -246,23 +249,24 @@ fn a_table_that_is_larger_than_can_be_told_of_is_refused() {
 
 type Fates = Arc<Mutex<Vec<Fate>>>;
 
-/// An engine that answers, but for what is put into the list: that is the fate of the next requests, the last first.
+/// An engine that answers all requests but those whose fate is in the list, the next one last.
 fn answering() -> (MemoryStore, Fates) {
     let fates = Fates::default();
     let next = fates.clone();
     (MemoryStore::new(move || next.lock().unwrap().pop().unwrap_or(Fate::Answered)), fates)
 }
 
-/// The change is made, and its maker does not hear of it, nor of what it asks then.
-fn make_in_doubt(maker: &mut Client, kv: &MemoryStore, fates: &Fates, delta: &Delta) {
+/// The change is committed, and its maker gets no answer, nor one to its next request.
+fn commit_without_answer(maker: &mut Client, kv: &MemoryStore, fates: &Fates, delta: &Delta) {
     fates.lock().unwrap().extend([Fate::Lost, Fate::Mute]);
     let made = maker.store.make(kv, delta, Vec::new(), &[]);
     assert!(matches!(made, Err(Failure::InDoubt(_))), "{made:?}");
 }
 
-/// Once somebody else has its number, nobody knows what became of the last change of a process: to say that it was not made would be to make it again.
+/// Once another process has its number, a process cannot find out whether its last change was
+/// committed: to say that it was not would repeat the change.
 #[test]
-fn who_lost_its_number_does_not_know_what_was_made() {
+fn outcome_is_unknown_after_number_was_reused() {
     for was_made in [true, false] {
         let (kv, fates) = answering();
         let (mut lost, mut heir) = (Client::new(1), Client::new(1));
@@ -273,33 +277,34 @@ fn who_lost_its_number_does_not_know_what_was_made() {
         let written = lost.replica.take_written();
         let delta = lost.delta(&written);
         if was_made {
-            make_in_doubt(&mut lost, &kv, &fates, &delta);
+            commit_without_answer(&mut lost, &kv, &fates, &delta);
         }
         catch_up(&mut heir.store, &kv).unwrap();
         heir.table.claim(3, &Claim::one("heir", &["c"])).unwrap();
         let written = heir.replica.take_written();
         let change = Delta { mark: 7 << 64, ..heir.delta(&written) };
         assert_eq!(heir.store.make(&kv, &change, Vec::new(), &[]), Ok(Made::Done));
-        let told = lost.store.find_out(&kv, &delta);
-        assert!(matches!(told, Ok(Made::Forgotten(_))), "{told:?}");
+        let answer = lost.store.find_out(&kv, &delta);
+        assert!(matches!(answer, Ok(Made::Forgotten(_))), "{answer:?}");
     }
 }
 
-/// Whoever had no answer may ask very late, when its change is only in a whole copy. To say that it was not made would be to make it again.
+/// A process without an answer may ask when its change is only in a snapshot. To say that it was
+/// not committed would repeat the change.
 #[test]
-fn whether_a_change_was_made_is_known_for_as_long_as_its_maker_lives() {
+fn outcome_is_known_while_the_maker_has_its_number() {
     for was_made in [true, false] {
         let (kv, fates) = answering();
         let (mut busy, mut lost) = (Client::new(1), Client::new(2));
         busy.open(&kv);
         lost.open(&kv);
         let claim = Claim { ttl: 1, ..Claim::one("lost", &["b"]) };
-        let told = lost.table.claim(lost.table.now() + 1, &claim);
-        assert!(matches!(told, Ok(Outcome::Granted(_))), "{told:?}");
+        let answer = lost.table.claim(lost.table.now() + 1, &claim);
+        assert!(matches!(answer, Ok(Outcome::Granted(_))), "{answer:?}");
         let written = lost.replica.take_written();
         let delta = lost.delta(&written);
         if was_made {
-            make_in_doubt(&mut lost, &kv, &fates, &delta);
+            commit_without_answer(&mut lost, &kv, &fates, &delta);
         }
         for step in 0..CHANGES + 10 {
             let claim = Claim { ttl: 1, ..Claim::one("busy", &["a"]) };

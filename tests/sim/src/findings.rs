@@ -1,4 +1,4 @@
-//! What runs have found wrong once, each as short as it can be told; and what must be found wrong.
+//! What simulated runs have found, each as short as possible; and faults that they must detect.
 
 mod away;
 
@@ -17,16 +17,16 @@ use ternlease::{LeaseManager, Options};
 const HOUR: Duration = Duration::from_secs(3600);
 
 /// What a machine does.
-type Role = Box<dyn FnOnce(&Rc<Sim>, &Shared)>;
+type Script = Box<dyn FnOnce(&Rc<Sim>, &Shared)>;
 
-/// A few machines; the first one's end is the end of it all.
-fn play(seed: u64, machines: Vec<Role>) {
-    play_with(Server::new(1_000_000), seed, machines);
+/// Runs a few machines until the first one ends.
+fn run(seed: u64, machines: Vec<Script>) {
+    run_with(Server::new(1_000_000), seed, machines);
 }
 
-fn play_with(server: Shared, seed: u64, machines: Vec<Role>) {
+fn run_with(server: Shared, seed: u64, machines: Vec<Script>) {
     let sim = Sim::new(seed, false);
-    link::serve(Some(server.clone()));
+    link::set_server(Some(server.clone()));
     let over = Rc::new(Cell::new(false));
     for (number, machine) in machines.into_iter().enumerate() {
         let (process, server, over) = (sim.add_process(1_000_000, 0), server.clone(), over.clone());
@@ -36,21 +36,21 @@ fn play_with(server: Shared, seed: u64, machines: Vec<Role>) {
             over.set(over.get() || number == 0);
         });
     }
-    assert!(sim.run(1_000_000, || over.get()) && over.get(), "it comes to no end");
+    assert!(sim.run(1_000_000, || over.get()) && over.get(), "it does not end");
     sim.end();
-    link::serve(None);
+    link::set_server(None);
 }
 
 fn open() -> LeaseManager {
     crate::open(SHARED, Options::real()).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Nobody could tell whether the claim had come to count, so it was made again: and was refused because of itself. A release was told that somebody
-/// else had been faster.
+/// The outcome of the claim was unknown, so it was repeated: and refused because of itself. A
+/// release reported that the lease was already released.
 #[test]
-fn what_may_have_been_done_is_not_done_again() {
+fn claim_of_unknown_outcome_is_not_repeated() {
     for silent in (1..40).map(|tenths| tenths * 150_000) {
-        play(
+        run(
             1,
             vec![Box::new(move |sim, server| {
                 let manager = open();
@@ -74,10 +74,11 @@ fn what_may_have_been_done_is_not_done_again() {
     }
 }
 
-/// An engine forgets what happened long ago: who was away then never heard that a process had gone, and nobody gave back what it had.
+/// An engine compacts its history: a process that was cut off meanwhile missed the end of another
+/// one, and what that had was never released.
 #[test]
-fn who_missed_that_somebody_went_finds_out() {
-    play(
+fn missed_end_of_a_process_is_found() {
+    run(
         1,
         vec![
             Box::new(|sim, server| {
@@ -101,11 +102,11 @@ fn who_missed_that_somebody_went_finds_out() {
     );
 }
 
-/// Whoever asked for one thing after the other had always something under way: its keeper never had a moment to look at anything, and gave back nothing
-/// of the dead.
+/// A process with a command always under way never ran its ticker, and released nothing of dead
+/// ones.
 #[test]
-fn who_never_rests_gives_back_what_the_dead_had() {
-    play(
+fn busy_process_releases_leases_of_the_dead() {
+    run(
         1,
         vec![
             Box::new(|sim, _| {
@@ -114,7 +115,7 @@ fn who_never_rests_gives_back_what_the_dead_had() {
                     rt::sleep(Duration::from_millis(100));
                 }
                 sim.after(1, None, |sim| sim.kill(1));
-                claim_for(&manager, 14);
+                claim_repeatedly(&manager, 14);
                 assert_eq!(manager.leases_on("b"), []);
             }),
             Box::new(|_, _| {
@@ -126,8 +127,8 @@ fn who_never_rests_gives_back_what_the_dead_had() {
     );
 }
 
-/// Claims what nobody else does, and releases it, with pauses in between.
-fn pause_and_claim_for(manager: &LeaseManager, seconds: u64) {
+/// Claims resources of its own and releases them, with pauses in between.
+fn claim_with_pauses(manager: &LeaseManager, seconds: u64) {
     let until = rt::instant() + Duration::from_secs(seconds);
     while rt::instant() < until {
         let name = format!("a{}", rt::below(1 << 32));
@@ -138,8 +139,8 @@ fn pause_and_claim_for(manager: &LeaseManager, seconds: u64) {
     }
 }
 
-/// Claims and releases, one after the other.
-fn claim_for(manager: &LeaseManager, seconds: u64) {
+/// Claims and releases in turns.
+fn claim_repeatedly(manager: &LeaseManager, seconds: u64) {
     let until = rt::instant() + Duration::from_secs(seconds);
     while rt::instant() < until {
         let lease = manager.acquire("a", "holder", HOUR).unwrap();
@@ -147,12 +148,13 @@ fn claim_for(manager: &LeaseManager, seconds: u64) {
     }
 }
 
-/// News that a process had gone came so late that another had its number: what was to be given back must stay, and it took with it whatever else this
-/// process asked for at that moment. Users were told that the engine could not be reached.
+/// The end of a process was reported so late that another one had its number: the release was
+/// refused, and with it all commands of the same batch. Clients were told that the engine cannot be
+/// reached.
 #[test]
-fn what_others_ask_for_in_vain_harms_nobody() {
+fn refused_release_does_not_fail_its_batch() {
     for seed in 1..6 {
-        play(
+        run(
             seed,
             vec![
                 Box::new(move |sim, server| {
@@ -160,14 +162,14 @@ fn what_others_ask_for_in_vain_harms_nobody() {
                     rt::sleep(Duration::from_secs(1));
                     server.borrow_mut().faults = Faults { stale: 1000, ..Faults::default() };
                     sim.after(1, None, |sim| sim.kill(1));
-                    let crowd: Vec<_> = (0..3)
+                    let threads: Vec<_> = (0..3)
                         .map(|_| {
                             let manager = manager.clone();
-                            sim.start(0, "one of many", move || pause_and_claim_for(&manager, 14))
+                            sim.start(0, "one of many", move || claim_with_pauses(&manager, 14))
                         })
                         .collect();
                     let (_, this) = machine::inside().unwrap();
-                    crowd.into_iter().for_each(|other| sim.join(this, other));
+                    threads.into_iter().for_each(|other| sim.join(this, other));
                 }),
                 Box::new(|_, _| {
                     let _manager = open();
@@ -184,18 +186,19 @@ fn what_others_ask_for_in_vain_harms_nobody() {
     }
 }
 
-/// Who had a lease heard nothing of it when somebody else took it over, and gave it back: it held the lease for ever.
+/// A holder got no event when another process took its lease over and released it: it held the
+/// lease for ever.
 #[test]
-fn who_is_relieved_of_a_lease_hears_of_it() {
-    let told = Rc::new(Cell::new(None));
-    let heard = told.clone();
-    play(
+fn renewal_by_other_owner_notifies_previous_owner() {
+    let granted = Rc::new(Cell::new(None));
+    let known = granted.clone();
+    run(
         1,
         vec![
             Box::new(move |_, _| {
                 let manager = open();
                 let lease = manager.acquire("a", "holder", HOUR).unwrap();
-                told.set(Some(lease));
+                granted.set(Some(lease));
                 rt::sleep(Duration::from_secs(1));
                 assert_eq!(manager.state(lease), Some(LeaseState::Expired));
                 let over = Error::NotHeld(LeaseState::Expired, Reason::Released);
@@ -203,10 +206,10 @@ fn who_is_relieved_of_a_lease_hears_of_it() {
             }),
             Box::new(move |_, _| {
                 let manager = open();
-                while heard.get().is_none() {
+                while known.get().is_none() {
                     rt::sleep(Duration::from_millis(1));
                 }
-                let lease = heard.get().unwrap();
+                let lease = known.get().unwrap();
                 manager.renew(lease).unwrap();
                 manager.release(lease).unwrap();
                 rt::sleep(HOUR);
@@ -215,14 +218,15 @@ fn who_is_relieved_of_a_lease_hears_of_it() {
     );
 }
 
-/// What many ask for at the same moment travels together, and each brought the same condition along: more than an engine takes.
+/// Many commands travel in one transaction, and each added the same condition: more than an engine
+/// takes.
 #[test]
-fn many_can_ask_at_once() {
-    play(
+fn three_hundred_claims_at_once_are_granted() {
+    run(
         1,
         vec![Box::new(|sim, _| {
             let manager = open();
-            let crowd: Vec<_> = (0..300)
+            let threads: Vec<_> = (0..300)
                 .map(|number| {
                     let manager = manager.clone();
                     sim.start(0, "one of many", move || {
@@ -231,18 +235,18 @@ fn many_can_ask_at_once() {
                 })
                 .collect();
             let (_, this) = machine::inside().unwrap();
-            crowd.into_iter().for_each(|other| sim.join(this, other));
+            threads.into_iter().for_each(|other| sim.join(this, other));
             assert_eq!(manager.active_count(), 300);
         })],
     );
 }
 
-/// A holder is cut off, and another waits. Does the first still take the lease for its own when the second has it? The engine's clock counts so many
-/// microseconds in a second.
-fn two_hold(rate: u64) -> bool {
+/// A holder is cut off, and another process waits. Does the first one report the lease as held when
+/// the second one has it? The clock of the engine counts `rate` microseconds in a second.
+fn has_two_holders(rate: u64) -> bool {
     let (taken, both) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(false)));
     let (seen, answer) = (taken.clone(), both.clone());
-    play_with(
+    run_with(
         Server::new(rate),
         1,
         vec![
@@ -268,9 +272,10 @@ fn two_hold(rate: u64) -> bool {
     both.get()
 }
 
-/// An engine whose clock is as bad as it may be makes no two holders; one that ends sessions far too soon does, and that is seen.
+/// An engine whose clock is within its bounds makes no two holders. One that ends sessions far too
+/// soon does, and that is detected.
 #[test]
-fn a_hasty_engine_is_found_out() {
-    assert!(!two_hold(1_000_000) && !two_hold(1_009_000));
-    assert!(two_hold(2_000_000));
+fn engine_that_ends_sessions_early_is_detected() {
+    assert!(!has_two_holders(1_000_000) && !has_two_holders(1_009_000));
+    assert!(has_two_holders(2_000_000));
 }

@@ -1,4 +1,4 @@
-//! What an engine keeps, as a map in memory: for engines of tests.
+//! The keys of an engine, as a map in memory: for engines of tests.
 
 use std::collections::BTreeMap;
 
@@ -59,7 +59,7 @@ impl Keyspace {
         (Answer::Done(self.revision), changed)
     }
 
-    /// A session is over: so are the keys that were written with it.
+    /// Ends a session: the keys that were written with it are deleted.
     pub fn end_session(&mut self, session: i64) -> Changed {
         self.revision += 1;
         self.remove(|_, kept| kept.session == Some(session))

@@ -15,12 +15,12 @@ use ternlease::sim_api::kv::{
 use ternlease::table::Time;
 
 thread_local! {
-    /// The engine of the simulation that runs here.
+    /// The engine of the simulation that this real thread runs.
     static SERVER: RefCell<Option<Shared>> = const { RefCell::new(None) };
 }
 
-/// From now on, machines that run here reach this one.
-pub(super) fn serve(server: Option<Shared>) {
+/// Sets the engine that simulated machines connect with.
+pub(super) fn set_server(server: Option<Shared>) {
     SERVER.with(|it| *it.borrow_mut() = server);
 }
 
@@ -28,17 +28,18 @@ fn server() -> Shared {
     SERVER.with(|it| it.borrow().clone()).expect("there is an engine")
 }
 
-/// Of each second of the engine's, so much surely passes here: see `cluster/etcd/session.rs`.
-const SURE_MICROS: u64 = 990_000;
+/// How many microseconds certainly pass here in a second of the engine: see
+/// `cluster/etcd/session.rs`.
+const CERTAIN_US_PER_SECOND: u64 = 990_000;
 
-/// The shortest time between two renewals.
-const SHORTEST_PAUSE: u64 = 200_000;
+/// The shortest time between two renewals, in microseconds.
+const MIN_RENEW_INTERVAL_US: u64 = 200_000;
 
-/// So much can be compared, or done, together: as with etcd, unless it is told otherwise.
-const MOST_TOGETHER: usize = 128;
+/// How many keys a transaction can compare or change: as in etcd by default.
+const MAX_TXN_OPS: usize = 128;
 
-/// So long it takes to learn that nobody opens.
-const REFUSAL: Duration = Duration::from_micros(300);
+/// How long it takes until a connection is refused.
+const REFUSAL_TIME: Duration = Duration::from_micros(300);
 
 #[derive(Debug)]
 pub(super) struct Link {
@@ -57,22 +58,22 @@ impl Link {
         machine::inside().expect("only simulated threads use it")
     }
 
-    /// Asks, and waits for the answer.
-    fn ask<T: 'static>(&self, work: impl Fn(&Rc<Sim>) -> T + 'static) -> Result<T, Trouble> {
+    /// Sends a request, and waits for the answer.
+    fn request<T: 'static>(&self, work: impl Fn(&Rc<Sim>) -> T + 'static) -> Result<T, Trouble> {
         let (sim, task) = Self::inside();
-        if server().borrow().turns_away(self.process, sim.now()) {
-            sim.wait(task, Some(REFUSAL));
-            return Err(Trouble::Unreachable("nobody opens".to_owned()));
+        if server().borrow().is_refused(self.process, sim.now()) {
+            sim.wait(task, Some(REFUSAL_TIME));
+            return Err(Trouble::Unreachable("connection refused".to_owned()));
         }
-        let told = Rc::new(RefCell::new(None));
-        let place = told.clone();
+        let answer = Rc::new(RefCell::new(None));
+        let slot = answer.clone();
         server::request(&server(), &sim, self.process, work, move |sim, answer| {
-            *place.borrow_mut() = Some(answer);
+            *slot.borrow_mut() = Some(answer);
             sim.wake(task);
         });
         let until = sim.instant_of(self.process) + self.timeout;
         loop {
-            if let Some(answer) = told.borrow_mut().take() {
+            if let Some(answer) = answer.borrow_mut().take() {
                 return Ok(answer);
             }
             let left = until.saturating_duration_since(sim.instant_of(self.process));
@@ -86,22 +87,26 @@ impl Link {
 
 impl Kv for Link {
     fn txn(&self, txn: &Txn) -> Result<Answer, Trouble> {
-        if txn.unchanged.len().max(txn.then.len()) > MOST_TOGETHER {
+        if txn.unchanged.len().max(txn.then.len()) > MAX_TXN_OPS {
             return Err(Trouble::Refused("too much at once".to_owned()));
         }
         let (server, txn) = (server(), txn.clone());
-        let answer = self.ask(move |sim| {
-            // As etcd does: a request that comes late, or again, brings back no key of a session that is over.
-            let is_over = |op: &Op| matches!(op, Op::Put { session: Some(id), .. } if !server.borrow().knows(*id));
+        let answer = self.request(move |sim| {
+            // As in etcd: a request that is late or repeated does not restore a key of a session
+            // that is over.
+            let is_over = |op: &Op| match op {
+                Op::Put { session: Some(id), .. } => !server.borrow().has_session(*id),
+                _ => false,
+            };
             if txn.then.iter().any(is_over) {
                 return Err(Trouble::Unreachable("no such session".to_owned()));
             }
             let mut txn = txn.clone();
-            if !txn.then.is_empty() && sim.in_a_thousand(server.borrow().careless) {
+            if !txn.then.is_empty() && sim.in_a_thousand(server.borrow().ignored_conflicts) {
                 txn.unchanged.clear();
             }
             let (answer, changed) = server.borrow_mut().keys.run(&txn);
-            server::tell_watches(&server, sim, &changed);
+            server::notify_watches(&server, sim, &changed);
             Ok(answer)
         });
         answer.flatten()
@@ -109,11 +114,11 @@ impl Kv for Link {
 
     fn read(&self, range: &Range) -> Result<(Vec<Entry>, Revision), Trouble> {
         let (server, range) = (server(), range.clone());
-        let answer = self.ask(move |_| {
+        let answer = self.request(move |_| {
             let server = server.borrow();
             (server.keys.read(&range), server.keys.revision)
         });
-        // What only reads has surely done nothing.
+        // A read changes nothing, so its outcome is never unknown.
         answer.map_err(|trouble| Trouble::Unreachable(trouble.to_string()))
     }
 }
@@ -122,22 +127,22 @@ impl Engine for Link {
     fn session(
         &self,
         ttl: Duration,
-        tell: Listener<SessionNews>,
+        listener: Listener<SessionNews>,
     ) -> Result<Box<dyn Session>, Trouble> {
         let (sim, _) = Self::inside();
         let (sent, ttl) = (sim.clock_of(self.process), ttl.as_micros() as u64);
         let server = server();
-        let id = self.ask(move |sim| server::grant(&server, sim, ttl))?;
-        let deadline = Arc::new(AtomicU64::new(sure_until(sent, ttl)));
-        let keeper = Keeper {
+        let id = self.request(move |sim| server::grant_session(&server, sim, ttl))?;
+        let deadline = Arc::new(AtomicU64::new(valid_until(sent, ttl)));
+        let keep_alive = KeepAlive {
             process: self.process,
             id,
             ttl,
             deadline: Arc::downgrade(&deadline),
             in_jeopardy: false,
-            tell,
+            listener,
         };
-        renew_later(&sim, Rc::new(RefCell::new(keeper)));
+        schedule_renewal(&sim, Rc::new(RefCell::new(keep_alive)));
         Ok(Box::new(SimSession { id, process: self.process, timeout: self.timeout, deadline }))
     }
 
@@ -145,14 +150,14 @@ impl Engine for Link {
         &self,
         range: Range,
         _known: &str,
-        tell: Listener<WatchNews>,
+        listener: Listener<WatchNews>,
     ) -> Result<Box<dyn Watch>, Trouble> {
         let (server, process) = (server(), self.process);
-        let tell = RefCell::new(Some(tell));
-        // A watch that is begun twice is the same one: a request that comes again finds nobody to tell.
-        let id = self.ask({
+        let listener = RefCell::new(Some(listener));
+        // A request that is repeated starts no second watch.
+        let id = self.request({
             let server = server.clone();
-            move |_| Some(server::watch(&server, process, range.clone(), tell.take()?))
+            move |_| Some(server::watch(&server, process, range.clone(), listener.take()?))
         })?;
         Ok(Box::new(SimWatch(id.ok_or_else(|| Trouble::Unknown("no answer".to_owned()))?)))
     }
@@ -198,22 +203,22 @@ impl Session for SimSession {
     fn revoke(self: Box<Self>) -> Result<(), Trouble> {
         let (server, id) = (server(), self.id);
         let link = Link { process: self.process, timeout: self.timeout };
-        link.ask(move |sim| server::end_session(&server, sim, id))
+        link.request(move |sim| server::end_session(&server, sim, id))
     }
 }
 
-/// Renews a session for as long as somebody has it.
-struct Keeper {
+/// Renews a session until it is dropped.
+struct KeepAlive {
     process: Process,
     id: i64,
     ttl: u64,
     deadline: std::sync::Weak<AtomicU64>,
     in_jeopardy: bool,
-    tell: Listener<SessionNews>,
+    listener: Listener<SessionNews>,
 }
 
-fn sure_until(sent: Time, ttl: u64) -> Time {
-    sent + ttl / 1_000_000 * SURE_MICROS
+fn valid_until(sent: Time, ttl: u64) -> Time {
+    sent + ttl / 1_000_000 * CERTAIN_US_PER_SECOND
 }
 
 /// Between half of a time and all of it, as in `cluster/etcd/random.rs`.
@@ -221,57 +226,57 @@ fn half_to_whole(sim: &Sim, micros: u64) -> u64 {
     micros / 2 + sim.below(micros / 2 + 1)
 }
 
-fn renew_later(sim: &Rc<Sim>, keeper: Rc<RefCell<Keeper>>) {
-    let inner = keeper.borrow();
+fn schedule_renewal(sim: &Rc<Sim>, keep_alive: Rc<RefCell<KeepAlive>>) {
+    let inner = keep_alive.borrow();
     let Some(deadline) = inner.deadline.upgrade() else { return };
     let left = deadline.load(Ordering::Acquire).saturating_sub(sim.clock_of(inner.process));
     let pause = half_to_whole(sim, left / 2);
     let process = inner.process;
     drop(inner);
-    sim.after(pause.max(SHORTEST_PAUSE), Some(process), move |sim| renew(sim, keeper));
+    sim.after(pause.max(MIN_RENEW_INTERVAL_US), Some(process), move |sim| renew(sim, keep_alive));
 }
 
-fn renew(sim: &Rc<Sim>, keeper: Rc<RefCell<Keeper>>) {
-    let inner = keeper.borrow();
+fn renew(sim: &Rc<Sim>, keep_alive: Rc<RefCell<KeepAlive>>) {
+    let inner = keep_alive.borrow();
     let (process, id, ttl) = (inner.process, inner.id, inner.ttl);
     drop(inner);
     let (server, sent) = (server(), sim.clock_of(process));
     let answered = Rc::new(RefCell::new(false));
-    let (work, heard, waiting) = (server.clone(), answered.clone(), keeper.clone());
+    let (work, heard, waiting) = (server.clone(), answered.clone(), keep_alive.clone());
     server::request(
         &server,
         sim,
         process,
-        move |sim| server::renew(&work, sim, id),
+        move |sim| server::renew_session(&work, sim, id),
         move |sim, known| {
-            // One that comes after its time counts too: it was sent when it was sent.
+            // A late answer counts: the TTL runs from when the request was sent.
             let late = heard.replace(true);
             let mut inner = waiting.borrow_mut();
             let Some(deadline) = inner.deadline.upgrade() else { return };
             if !known {
                 deadline.store(0, Ordering::Release);
-                return (inner.tell)(SessionNews::Lost);
+                return (inner.listener)(SessionNews::Lost);
             }
-            deadline.fetch_max(sure_until(sent, ttl), Ordering::AcqRel);
+            deadline.fetch_max(valid_until(sent, ttl), Ordering::AcqRel);
             if std::mem::replace(&mut inner.in_jeopardy, false) {
-                (inner.tell)(SessionNews::Safe);
+                (inner.listener)(SessionNews::Safe);
             }
             drop(inner);
             if !late {
-                renew_later(sim, waiting);
+                schedule_renewal(sim, waiting);
             }
         },
     );
-    sim.after((ttl / 8).max(SHORTEST_PAUSE), Some(process), move |sim| {
+    sim.after((ttl / 8).max(MIN_RENEW_INTERVAL_US), Some(process), move |sim| {
         if answered.replace(true) {
             return;
         }
-        let mut inner = keeper.borrow_mut();
+        let mut inner = keep_alive.borrow_mut();
         if !std::mem::replace(&mut inner.in_jeopardy, true) {
             let since = sim.clock_of(process);
-            (inner.tell)(SessionNews::Jeopardy { since });
+            (inner.listener)(SessionNews::Jeopardy { since });
         }
         drop(inner);
-        renew_later(sim, keeper);
+        schedule_renewal(sim, keep_alive);
     });
 }

@@ -1,5 +1,6 @@
-//! Machines whose threads take turns: one runs at a time, until it waits for something, and who is next is chosen by rng. Time passes only while
-//! all of them wait. Rng comes from a seed: so the same seed is the same run.
+//! A deterministic scheduler: one thread runs at a time, until it blocks, and the next one is
+//! chosen at random. Time advances only while all threads are blocked. The random numbers come from
+//! a seed, so the same seed gives the same run.
 
 #![allow(unsafe_code)]
 
@@ -18,23 +19,23 @@ use super::rng::Rng;
 pub(super) use rt::TaskId;
 pub(super) type Process = usize;
 
-/// Microseconds that have really passed.
+/// Microseconds of true time.
 pub(super) type TrueTime = u64;
 
 /// Enough for the deepest call in a build that is not optimised.
-const STACK: usize = 256 << 10;
+const STACK_BYTES: usize = 256 << 10;
 
 thread_local! {
     /// The simulation that this thread of the real machine runs.
     static HERE: RefCell<Option<Rc<Sim>>> = const { RefCell::new(None) };
 }
 
-/// The simulation, if one runs here.
+/// The simulation that this real thread runs.
 pub(super) fn here() -> Option<Rc<Sim>> {
     HERE.with(|here| here.borrow().clone())
 }
 
-/// What one of its threads is in: only there anybody can wait.
+/// The simulation and its running thread. Only a simulated thread can block.
 pub(super) fn inside() -> Option<(Rc<Sim>, TaskId)> {
     let sim = here()?;
     let task = sim.inner.borrow().running?;
@@ -52,16 +53,16 @@ struct Task {
     process: Process,
     name: String,
     status: Status,
-    /// Counts its waits, so that no old alarm ends a new one.
+    /// The number of its waits: a timer of an earlier wait does not end a later one.
     waits: u64,
-    /// As of `std::thread::park`.
+    /// As in `std::thread::park`.
     token: bool,
     coroutine: Option<Coroutine<(), (), ()>>,
     yielder: Option<*const Yielder<(), ()>>,
     joined_by: Vec<TaskId>,
 }
 
-type Work = Box<dyn FnOnce(&Rc<Sim>)>;
+type Action = Box<dyn FnOnce(&Rc<Sim>)>;
 
 pub(super) struct Sim {
     inner: RefCell<Inner>,
@@ -75,17 +76,17 @@ struct Inner {
     ready: Vec<TaskId>,
     running: Option<TaskId>,
     nodes: Vec<Node>,
-    /// What is to happen, in the order of time; on whose machine, if it is somebody's.
-    agenda: BTreeMap<(TrueTime, u64), (Option<Process>, Work)>,
-    entered: u64,
+    /// In the order of time; with the process on whose machine it happens, if it is one.
+    timers: BTreeMap<(TrueTime, u64), (Option<Process>, Action)>,
+    timer_count: u64,
     stacks: Vec<DefaultStack>,
     steps: u64,
     digest: u64,
     trace: Option<VecDeque<String>>,
 }
 
-/// So much of a trace is kept.
-const TRACE: usize = 20_000;
+/// How many lines of a trace are kept.
+const MAX_TRACE_LINES: usize = 20_000;
 
 impl Sim {
     pub fn new(seed: u64, traced: bool) -> Rc<Sim> {
@@ -96,8 +97,8 @@ impl Sim {
             ready: Vec::new(),
             running: None,
             nodes: Vec::new(),
-            agenda: BTreeMap::new(),
-            entered: 0,
+            timers: BTreeMap::new(),
+            timer_count: 0,
             stacks: Vec::new(),
             steps: 0,
             digest: 0xcbf2_9ce4_8422_2325,
@@ -114,7 +115,7 @@ impl Sim {
         self.inner.borrow().steps
     }
 
-    /// What the whole run has come to: the same for the same run.
+    /// A digest of all steps.
     pub fn digest(&self) -> u64 {
         self.inner.borrow().digest
     }
@@ -123,18 +124,18 @@ impl Sim {
         self.inner.borrow_mut().rng.below(limit)
     }
 
-    /// Is it so, in so many of a thousand cases?
+    /// True in so many of a thousand cases.
     pub fn in_a_thousand(&self, cases: u64) -> bool {
         cases > 0 && self.below(1000) < cases
     }
 
-    /// Notes what happened, for those who look for the reason of something; and for the digest.
+    /// Adds a line to the trace.
     pub fn note(&self, text: impl FnOnce() -> String) {
         let mut inner = self.inner.borrow_mut();
         if inner.trace.is_some() {
             let line = format!("{:>12.6}  {}", inner.now as f64 / 1e6, text());
             let trace = inner.trace.as_mut().expect("it was there");
-            if trace.len() == TRACE {
+            if trace.len() == MAX_TRACE_LINES {
                 trace.pop_front();
             }
             trace.push_back(line);
@@ -145,21 +146,22 @@ impl Sim {
         self.inner.borrow().trace.iter().flatten().cloned().collect()
     }
 
-    /// A machine whose clock counts so many microseconds in a second, and whose calendar is ahead by so many.
-    pub fn add_process(&self, rate: u64, calendar: i64) -> Process {
+    /// Adds a machine whose clock counts `rate` microseconds in a true second, and whose wall clock
+    /// is ahead by `offset` microseconds.
+    pub fn add_process(&self, rate: u64, offset: i64) -> Process {
         let mut inner = self.inner.borrow_mut();
         let boot = inner.rng.below(1 << 40);
-        inner.nodes.push(Node::new(rate, boot, calendar));
+        inner.nodes.push(Node::new(rate, boot, offset));
         inner.nodes.len() - 1
     }
 
-    /// Nothing of it runs until then.
+    /// Stops all threads of a machine until then.
     pub fn pause(&self, process: Process, until: TrueTime) {
         let node = &mut self.inner.borrow_mut().nodes[process];
         node.paused_until = node.paused_until.max(until);
     }
 
-    /// Nothing of it runs ever again: not even what it would do at its end.
+    /// Ends a machine at once. No destructor runs.
     pub fn kill(&self, process: Process) {
         let mut inner = self.inner.borrow_mut();
         assert!(inner.running.is_none(), "a thread cannot kill a machine while it runs");
@@ -169,15 +171,16 @@ impl Sim {
         for task in tasks.iter_mut().filter(|task| task.process == process) {
             task.status = Status::Done;
             if let Some(mut coroutine) = task.coroutine.take() {
-                // SAFETY: nobody has a reference to anything on its stack: what threads share is counted or belongs to the simulation. What it owned is leaked, as
-                // a machine's memory is when it loses its power.
+                // SAFETY: no reference to anything on its stack is left: what threads share is
+                // counted or belongs to the simulation. What the stack owned is leaked, as the
+                // memory of a machine is that loses its power.
                 unsafe { coroutine.force_reset() };
                 stacks.push(coroutine.into_stack());
             }
         }
     }
 
-    /// When something is to happen, after so much true time.
+    /// Runs `work` after so much true time.
     pub fn after(
         &self,
         delay: u64,
@@ -185,17 +188,18 @@ impl Sim {
         work: impl FnOnce(&Rc<Sim>) + 'static,
     ) {
         let mut inner = self.inner.borrow_mut();
-        inner.entered += 1;
-        let at = (inner.now + delay, inner.entered);
-        inner.agenda.insert(at, (process, Box::new(work)));
+        inner.timer_count += 1;
+        let at = (inner.now + delay, inner.timer_count);
+        inner.timers.insert(at, (process, Box::new(work)));
     }
 
-    /// A new thread of a machine.
+    /// Starts a thread on a machine.
     pub fn start(&self, process: Process, name: &str, work: impl FnOnce() + 'static) -> TaskId {
         let mut inner = self.inner.borrow_mut();
         let id = inner.tasks.len();
         let stack = inner.stacks.pop();
-        let stack = stack.unwrap_or_else(|| DefaultStack::new(STACK).expect("memory for a stack"));
+        let stack =
+            stack.unwrap_or_else(|| DefaultStack::new(STACK_BYTES).expect("memory for a stack"));
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
             let sim = here().expect("it runs in a simulation");
             sim.inner.borrow_mut().tasks[id].yielder = Some(yielder);
@@ -220,14 +224,15 @@ impl Sim {
         self.inner.borrow().tasks[task].process
     }
 
-    /// The thread that runs waits until somebody wakes it, or for so long by its own clock. Anybody may wake it for no reason.
+    /// Blocks the running thread until [`Self::wake`], or for so long by its own clock. It may
+    /// return earlier.
     pub fn wait(&self, task: TaskId, timeout: Option<Duration>) {
         let mut inner = self.inner.borrow_mut();
         debug_assert_eq!(inner.running, Some(task));
         let wait = inner.tasks[task].waits + 1;
         inner.tasks[task].waits = wait;
         inner.tasks[task].status = Status::Waiting;
-        let limit = timeout.and_then(|it| inner.nodes[inner.tasks[task].process].lasts(it));
+        let limit = timeout.and_then(|it| inner.nodes[inner.tasks[task].process].true_duration(it));
         let yielder = inner.tasks[task].yielder.expect("it runs");
         drop(inner);
         if let Some(limit) = limit {
@@ -237,14 +242,15 @@ impl Sim {
                 }
             });
         }
-        // SAFETY: it is that of the coroutine that runs now: it lives as long as that does.
+        // SAFETY: the yielder belongs to the coroutine that runs now, and lives as long as that
+        // does.
         unsafe { (*yielder).suspend(()) };
     }
 
-    /// Lets others go first until something is so. It is looked at less and less often.
-    pub fn give_way_until(&self, task: TaskId, so: impl Fn() -> bool) {
+    /// Lets other threads run until the condition is true, which is checked less and less often.
+    pub fn yield_until(&self, task: TaskId, condition: impl Fn() -> bool) {
         let mut pause = 1;
-        while !so() {
+        while !condition() {
             self.after(pause, None, move |sim| sim.wake(task));
             self.wait(task, None);
             pause = (pause * 2).min(1000);
@@ -285,35 +291,36 @@ impl Sim {
         }
     }
 
-    /// What a machine's clock shows, in microseconds.
+    /// A machine's clock, in microseconds.
     pub fn clock_of(&self, process: Process) -> u64 {
         let inner = self.inner.borrow();
         inner.nodes[process].clock(inner.now)
     }
 
-    /// What a machine's calendar says, in microseconds.
-    pub fn calendar_of(&self, process: Process) -> u64 {
+    /// A machine's wall clock, in microseconds.
+    pub fn wall_clock_of(&self, process: Process) -> u64 {
         let inner = self.inner.borrow();
-        inner.nodes[process].calendar(inner.now)
+        inner.nodes[process].wall_clock(inner.now)
     }
 
     pub fn instant_of(&self, process: Process) -> Instant {
         self.began + Duration::from_micros(self.clock_of(process))
     }
 
-    /// Those that have not ended, and what they are called.
+    /// The names of the threads that have not ended.
     pub fn unfinished(&self) -> Vec<String> {
         let inner = self.inner.borrow();
         let open = inner.tasks.iter().filter(|task| task.status != Status::Done);
         open.map(|task| format!("{} of process {}", task.name, task.process)).collect()
     }
 
-    /// Goes on until `over`, until nothing is left to happen, or for so many steps. False if it was cut off.
+    /// Runs until `over`, until no thread and no timer is left, or for so many steps. False: the
+    /// steps were not enough.
     pub fn run(self: &Rc<Self>, steps: u64, over: impl Fn() -> bool) -> bool {
         let before = HERE.with(|here| here.replace(Some(self.clone())));
         rt::install(Some(self.clone()));
         assert!(before.is_none(), "one simulation at a time");
-        // Also when a thread panics: the next simulation begins afresh.
+        // Also when a thread panics: the next simulation starts clean.
         struct Leave;
         impl Drop for Leave {
             fn drop(&mut self) {
@@ -334,14 +341,15 @@ impl Sim {
         true
     }
 
-    /// Whatever still runs does so no longer.
+    /// Ends all machines.
     pub fn end(&self) {
         let machines = self.inner.borrow().nodes.len();
         self.inner.borrow_mut().running = None;
         (0..machines).for_each(|process| self.kill(process));
-        // What a killed machine owned is leaked, and may have this simulation in it: not its stacks as well.
+        // What a killed machine owned is leaked, and may refer to this simulation: its stacks are
+        // not.
         self.inner.borrow_mut().stacks.clear();
-        let left = std::mem::take(&mut self.inner.borrow_mut().agenda);
+        let left = std::mem::take(&mut self.inner.borrow_mut().timers);
         drop(left);
     }
 
@@ -354,10 +362,10 @@ impl Sim {
         let mut inner = self.inner.borrow_mut();
         inner.steps += 1;
         let now = inner.now;
-        let due = inner.agenda.first_key_value().is_some_and(|((at, _), _)| *at <= now);
+        let due = inner.timers.first_key_value().is_some_and(|((at, _), _)| *at <= now);
         let choices = inner.ready.len() as u64 + u64::from(due);
         if choices == 0 {
-            let Some((&(at, _), _)) = inner.agenda.first_key_value() else { return false };
+            let Some((&(at, _), _)) = inner.timers.first_key_value() else { return false };
             inner.now = at;
             return true;
         }
@@ -379,14 +387,14 @@ impl Sim {
                 self.resume(task);
             }
             None => {
-                let ((_, entered), (process, work)) =
-                    inner.agenda.pop_first().expect("something is due");
+                let ((_, timer_count), (process, work)) =
+                    inner.timers.pop_first().expect("something is due");
                 let node = process.map(|process| &inner.nodes[process]);
                 match node.map(|node| (node.alive, node.paused_until)) {
                     Some((false, _)) => {}
-                    // What a machine missed while it stood still comes in order.
+                    // What a paused machine missed is delivered in order.
                     Some((true, until)) if until > now => {
-                        inner.agenda.insert((until, entered), (process, work));
+                        inner.timers.insert((until, timer_count), (process, work));
                     }
                     _ => {
                         drop(inner);
@@ -450,7 +458,7 @@ impl Simulator for Sim {
     }
 
     fn yield_until(&self, condition: &dyn Fn() -> bool) {
-        self.give_way_until(self.running(), condition);
+        self.yield_until(self.running(), condition);
     }
 
     fn instant(&self) -> Instant {
@@ -462,7 +470,7 @@ impl Simulator for Sim {
     }
 
     fn since_1970(&self) -> Duration {
-        Duration::from_micros(self.calendar_of(self.process_of(self.running())))
+        Duration::from_micros(self.wall_clock_of(self.process_of(self.running())))
     }
 
     fn below(&self, limit: u64) -> u64 {

@@ -1,4 +1,4 @@
-//! An engine in memory that does what a test tells it to: loses answers, does things late, is away.
+//! An engine in memory that loses or delays what a test tells it to.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -11,9 +11,9 @@ pub(crate) enum Fate {
     Answered,
     /// It never arrives.
     Lost,
-    /// It is done, and the answer never arrives.
+    /// It is executed, and its answer is lost.
     Mute,
-    /// Nobody hears of it, and it is done after the next request.
+    /// Its answer is lost, and it is executed after the next request.
     Late,
 }
 

@@ -1,4 +1,4 @@
-//! What goes wrong in a run, and for how long.
+//! Injects faults into a run.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -8,27 +8,27 @@ use super::machine::{Process, Sim};
 use super::server::{self, Faults, Shared};
 use super::workload::Workload;
 
-/// Which things go wrong.
+/// Which kinds of faults a run has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Woes {
+pub(super) struct FaultKinds {
     /// Requests are lost, repeated, late, or not answered.
     pub network: bool,
-    /// News are missed, or stale.
+    /// Watch events are lost or late.
     pub news: bool,
     /// The leader changes.
     pub leaders: bool,
-    /// Machines stand still for a while.
+    /// Machines are paused.
     pub pauses: bool,
-    /// Machines die, and others come.
+    /// Machines are killed, and new ones start.
     pub deaths: bool,
-    /// Machines are cut off from the engine, or turned away.
+    /// Machines are cut off from the engine, or their connections are refused.
     pub cuts: bool,
-    /// Clocks go too fast or too slow, and calendars are wrong.
+    /// Clocks are too fast or too slow, and wall clocks are wrong.
     pub clocks: bool,
 }
 
-impl Woes {
-    pub const NONE: Woes = Woes {
+impl FaultKinds {
+    pub const NONE: FaultKinds = FaultKinds {
         network: false,
         news: false,
         leaders: false,
@@ -38,12 +38,12 @@ impl Woes {
         clocks: false,
     };
 
-    /// Is the engine always there for those who live, and does it answer in time?
-    pub fn spare_the_engine(self) -> bool {
+    /// Does the engine always answer a machine that runs, and in time?
+    pub fn is_engine_reliable(self) -> bool {
         !(self.network || self.leaders || self.pauses || self.cuts)
     }
 
-    /// Each of them, with a letter for it.
+    /// Each kind, with its letter in a plan.
     pub fn each(&mut self) -> [(char, &mut bool); 7] {
         [
             ('n', &mut self.network),
@@ -57,48 +57,48 @@ impl Woes {
     }
 }
 
-/// So much true time lies between two blows at most, in microseconds.
-const BETWEEN: u64 = 3_000_000;
+/// The longest true time between two faults, in microseconds.
+const MAX_INTERVAL_US: u64 = 3_000_000;
 
 pub(super) struct Nemesis {
     workload: Rc<Workload>,
     server: Shared,
-    woes: Woes,
+    kinds: FaultKinds,
     /// The machines that run.
     alive: RefCell<BTreeSet<Process>>,
-    /// So many machines may still be started.
-    spare: RefCell<u64>,
+    /// How many machines may still be started.
+    unstarted: RefCell<u64>,
 }
 
 impl Nemesis {
-    /// Starts the machines, and strikes until that time.
-    pub fn begin(
+    /// Starts the machines, and injects faults until that time.
+    pub fn start(
         workload: Rc<Workload>,
         server: Shared,
-        woes: Woes,
+        kinds: FaultKinds,
         machines: u64,
         until: u64,
     ) -> Rc<Self> {
         let mut faults = Faults::default();
-        if woes.network {
+        if kinds.network {
             faults = Faults { lost: 8, unanswered: 8, repeated: 10, late: 4, ..faults };
         }
-        if woes.news {
+        if kinds.news {
             (faults.missed, faults.stale) = (200, 200);
         }
         server.borrow_mut().faults = faults;
         let nemesis = Rc::new(Nemesis {
             workload,
             server,
-            woes,
+            kinds,
             alive: RefCell::default(),
-            spare: RefCell::new(machines),
+            unstarted: RefCell::new(machines),
         });
         for _ in 0..machines {
-            nemesis.workload.expect_one();
+            nemesis.workload.expect_machine();
             nemesis.start_machine();
         }
-        nemesis.strike_later(until);
+        nemesis.schedule_fault(until);
         nemesis
     }
 
@@ -108,68 +108,70 @@ impl Nemesis {
 
     fn start_machine(&self) {
         let sim = self.sim();
-        // The engine's clock may go faster than theirs by one in a hundred at most: see `cluster/etcd/session.rs`.
-        let rate = if self.woes.clocks { 996_000 + sim.below(8_001) } else { 1_000_000 };
-        let calendar = if self.woes.clocks { sim.below(6_000_000) as i64 - 3_000_000 } else { 0 };
-        let process = sim.add_process(rate, calendar);
+        // The engine's clock is at most one in a hundred faster than theirs: see
+        // `cluster/etcd/session.rs`.
+        let rate = if self.kinds.clocks { 996_000 + sim.below(8_001) } else { 1_000_000 };
+        let offset = if self.kinds.clocks { sim.below(6_000_000) as i64 - 3_000_000 } else { 0 };
+        let process = sim.add_process(rate, offset);
         self.alive.borrow_mut().insert(process);
-        self.workload.begin(process);
+        self.workload.start(process);
     }
 
-    fn strike_later(self: &Rc<Self>, until: u64) {
-        let me = self.clone();
-        self.sim().after(self.sim().below(BETWEEN), None, move |sim| {
+    fn schedule_fault(self: &Rc<Self>, until: u64) {
+        let nemesis = self.clone();
+        self.sim().after(self.sim().below(MAX_INTERVAL_US), None, move |sim| {
             if sim.now() >= until {
-                return me.rest();
+                return nemesis.stop();
             }
-            me.strike();
-            me.strike_later(until);
+            nemesis.inject_fault();
+            nemesis.schedule_fault(until);
         });
     }
 
-    /// Nothing goes wrong any more.
-    fn rest(&self) {
+    /// Ends all faults.
+    fn stop(&self) {
         self.server.borrow_mut().faults = Faults::default();
-        self.sim().note(|| "nothing goes wrong any more".to_owned());
-        self.workload.calm.set(true);
+        self.sim().note(|| "no more faults".to_owned());
+        self.workload.faults_over.set(true);
     }
 
-    fn strike(self: &Rc<Self>) {
+    fn inject_fault(self: &Rc<Self>) {
         let sim = self.sim();
         let alive: Vec<Process> = self.alive.borrow().iter().copied().collect();
         if alive.is_empty() {
             return;
         }
-        let victim = alive[sim.below(alive.len() as u64) as usize];
-        // From a moment to several times as long as a session lasts.
+        let target = alive[sim.below(alive.len() as u64) as usize];
+        // From a millisecond to several times the TTL of a session.
         let time = 1000 << sim.below(14);
         match sim.below(4) {
-            0 if self.woes.leaders => server::change_leader(&self.server, sim, time),
-            1 if self.woes.pauses => {
-                sim.note(|| format!("process {victim} stands still for {time} us"));
-                sim.pause(victim, sim.now() + time);
+            0 if self.kinds.leaders => server::change_leader(&self.server, sim, time),
+            1 if self.kinds.pauses => {
+                sim.note(|| format!("process {target} is paused for {time} us"));
+                sim.pause(target, sim.now() + time);
             }
-            2 if self.woes.deaths
-                && *self.spare.borrow() > 0
-                && self.workload.is_playing(victim) =>
+            2 if self.kinds.deaths
+                && *self.unstarted.borrow() > 0
+                && self.workload.is_active(target) =>
             {
-                sim.note(|| format!("process {victim} dies"));
-                *self.spare.borrow_mut() -= 1;
-                self.alive.borrow_mut().remove(&victim);
-                sim.kill(victim);
-                self.workload.was_killed(victim);
-                // Perhaps only after the others have noticed, so that it takes the dead one's number.
-                let me = self.clone();
-                self.workload.expect_one();
-                sim.after(sim.below(5_000_000), None, move |_| me.start_machine());
+                sim.note(|| format!("process {target} is killed"));
+                *self.unstarted.borrow_mut() -= 1;
+                self.alive.borrow_mut().remove(&target);
+                sim.kill(target);
+                self.workload.record_kill(target);
+                // Perhaps only after the others have noticed the death, so that the new one gets
+                // the number of the dead one.
+                let nemesis = self.clone();
+                self.workload.expect_machine();
+                sim.after(sim.below(5_000_000), None, move |_| nemesis.start_machine());
             }
-            3 if self.woes.cuts && sim.below(3) == 0 => {
-                sim.note(|| format!("process {victim} is turned away for {time} us"));
-                self.server.borrow_mut().turn_away(victim, sim.now() + time);
+            3 if self.kinds.cuts && sim.below(3) == 0 => {
+                sim.note(|| format!("process {target} is refused for {time} us"));
+                self.server.borrow_mut().refuse_connections(target, sim.now() + time);
             }
-            3 if self.woes.cuts => {
-                sim.note(|| format!("process {victim} is cut off for {time} us"));
-                self.server.borrow_mut().cut_off(victim, sim.now() + time);
+            3 if self.kinds.cuts => {
+                sim.note(|| format!("process {target} is cut off for {time} us"));
+                self.server.borrow_mut().cut_off(target, sim.now() + time);
             }
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! A simulated machine: does it run, and what do its clocks show?
+//! A simulated machine: its state and its clocks.
 
 use std::time::Duration;
 
@@ -10,27 +10,27 @@ pub(super) struct Node {
     /// How many microseconds its clock counts in a true second.
     rate: u64,
     boot: u64,
-    /// By how much its calendar is ahead.
-    ahead: i64,
+    /// By how many microseconds its wall clock is ahead.
+    offset: i64,
 }
 
 impl Node {
-    pub fn new(rate: u64, boot: u64, ahead: i64) -> Node {
-        Node { alive: true, paused_until: 0, rate, boot, ahead }
+    pub fn new(rate: u64, boot: u64, offset: i64) -> Node {
+        Node { alive: true, paused_until: 0, rate, boot, offset }
     }
 
-    /// What its clock shows, in microseconds.
+    /// Its clock, in microseconds.
     pub fn clock(&self, now: TrueTime) -> u64 {
         self.boot + (u128::from(now) * u128::from(self.rate) / 1_000_000) as u64
     }
 
-    /// What its calendar says, in microseconds since 1970.
-    pub fn calendar(&self, now: TrueTime) -> u64 {
-        (1_700_000_000_000_000 + now).saturating_add_signed(self.ahead)
+    /// Its wall clock, in microseconds since 1970.
+    pub fn wall_clock(&self, now: TrueTime) -> u64 {
+        (1_700_000_000_000_000 + now).saturating_add_signed(self.offset)
     }
 
-    /// How much true time passes while its clock counts that; `None` for a time beyond all times.
-    pub fn lasts(&self, time: Duration) -> Option<u64> {
+    /// How much true time passes while its clock counts `time`; `None` if that does not fit.
+    pub fn true_duration(&self, time: Duration) -> Option<u64> {
         let micros = (time.as_secs() < 1 << 32).then(|| time.as_nanos().div_ceil(1000))?;
         Some((micros * 1_000_000).div_ceil(u128::from(self.rate)) as u64)
     }

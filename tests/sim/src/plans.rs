@@ -1,4 +1,5 @@
-//! Runs, by the thousand: `make simulate`. What goes wrong is made as small as can be, and told with the words to have it again.
+//! Random plans, by the thousand: `make simulate`. A plan that fails is shrunk, and reported with
+//! its trace and with the command that replays it.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,58 +8,62 @@ use std::time::{Duration, Instant};
 
 use super::link;
 use super::machine::Sim;
-use super::nemesis::{Nemesis, Woes};
+use super::nemesis::{FaultKinds, Nemesis};
 use super::server::{Server, Shared};
 use super::workload::Workload;
 
-/// What a run is made of: the same plan is the same run.
+/// The parameters of a run: the same plan is the same run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Plan {
     seed: u64,
     machines: u64,
     clients: u64,
-    moves: u64,
+    steps_per_client: u64,
     resources: u64,
-    woes: Woes,
+    faults: FaultKinds,
 }
 
 impl Plan {
-    /// One of many.
+    /// A random plan.
     fn of(seed: u64) -> Plan {
         let mut rng = super::rng::Rng::new(seed ^ 0x5eed);
-        let mut woes = Woes::NONE;
-        // Where everything goes wrong at once, some things never get so far.
-        for (_, woe) in woes.each() {
-            *woe = rng.below(3) != 0;
+        let mut faults = FaultKinds::NONE;
+        // With all faults at once, some states are never reached.
+        for (_, fault) in faults.each() {
+            *fault = rng.below(3) != 0;
         }
         Plan {
             seed,
             machines: 2 + rng.below(3),
             clients: 1 + rng.below(3),
-            moves: 4 + rng.below(12),
+            steps_per_client: 4 + rng.below(12),
             resources: 1 + rng.below(3),
-            woes,
+            faults,
         }
     }
 
-    /// Smaller ones, which may fail in the same way.
+    /// Smaller plans, which may fail in the same way.
     fn smaller(self) -> Vec<Plan> {
         let mut plans = vec![
             Plan { machines: self.machines / 2, ..self },
             Plan { machines: self.machines - 1, ..self },
             Plan { clients: self.clients / 2, ..self },
             Plan { clients: self.clients - 1, ..self },
-            Plan { moves: self.moves / 2, ..self },
-            Plan { moves: self.moves - 1, ..self },
+            Plan { steps_per_client: self.steps_per_client / 2, ..self },
+            Plan { steps_per_client: self.steps_per_client - 1, ..self },
             Plan { resources: self.resources - 1, ..self },
         ];
-        for at in 0..self.woes.clone().each().len() {
+        for at in 0..self.faults.clone().each().len() {
             let mut fewer = self;
-            *fewer.woes.each()[at].1 = false;
+            *fewer.faults.each()[at].1 = false;
             plans.push(fewer);
         }
         plans.retain(|it| {
-            *it != self && it.machines > 0 && it.clients > 0 && it.moves > 0 && it.resources > 0
+            *it != self
+                && it.machines > 0
+                && it.clients > 0
+                && it.steps_per_client > 0
+                && it.resources > 0
         });
         plans
     }
@@ -66,9 +71,9 @@ impl Plan {
 
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Plan { seed, machines, clients, moves, resources, mut woes } = *self;
-        let woes: String = woes.each().iter().filter(|it| *it.1).map(|it| it.0).collect();
-        write!(f, "{seed},{machines},{clients},{moves},{resources},{woes}")
+        let Plan { seed, machines, clients, steps_per_client, resources, mut faults } = *self;
+        let faults: String = faults.each().iter().filter(|it| *it.1).map(|it| it.0).collect();
+        write!(f, "{seed},{machines},{clients},{steps_per_client},{resources},{faults}")
     }
 }
 
@@ -77,70 +82,74 @@ impl FromStr for Plan {
     fn from_str(text: &str) -> Result<Plan, Self::Err> {
         let mut words = text.split(',');
         let mut number = || words.next().unwrap_or("").parse::<u64>();
-        let (seed, machines, clients, moves, resources) =
+        let (seed, machines, clients, steps_per_client, resources) =
             (number()?, number()?, number()?, number()?, number()?);
         let letters = words.next().unwrap_or("");
-        let mut woes = Woes::NONE;
-        woes.each().into_iter().for_each(|(letter, woe)| *woe = letters.contains(letter));
-        Ok(Plan { seed, machines, clients, moves, resources, woes })
+        let mut faults = FaultKinds::NONE;
+        faults.each().into_iter().for_each(|(letter, fault)| *fault = letters.contains(letter));
+        Ok(Plan { seed, machines, clients, steps_per_client, resources, faults })
     }
 }
 
-/// What came of a run.
+/// The result of a run.
 struct Report {
     steps: u64,
     grants: u64,
     digest: u64,
     verdict: Result<(), String>,
-    /// To search on for an order of the history would have taken longer than all the rest.
+    /// The search for an order of the history was given up.
     unsearched: bool,
     trace: Vec<String>,
 }
 
-/// So many steps are more than any run that comes to an end has.
-const STEPS: u64 = 3_000_000;
+/// More steps than a run has that ends.
+const MAX_STEPS: u64 = 3_000_000;
 
-/// When the last blow falls, in microseconds.
-const BLOWS_UNTIL: u64 = 40_000_000;
+/// When the last fault begins, in microseconds.
+const FAULTS_UNTIL_US: u64 = 40_000_000;
 
-/// So much true time is more than any run that comes to an end takes.
-const LONGEST: u64 = 600_000_000;
+/// More true time than a run takes that ends, in microseconds.
+const MAX_TIME_US: u64 = 600_000_000;
 
-/// Makes one for a run.
-type Engine = fn(&Sim, Woes) -> Shared;
+/// Makes the engine of a run.
+type MakeEngine = fn(&Sim, FaultKinds) -> Shared;
 
-/// One that keeps to what engines promise.
-fn sound_engine(sim: &Sim, woes: Woes) -> Shared {
-    Server::new(if woes.clocks { 997_000 + sim.below(8_001) } else { 1_000_000 })
+/// An engine that keeps its promises.
+fn sound_engine(sim: &Sim, faults: FaultKinds) -> Shared {
+    Server::new(if faults.clocks { 997_000 + sim.below(8_001) } else { 1_000_000 })
 }
 
 /// A table that machines share.
 pub(super) const SHARED: &str = "etcd://simulated/table?session_ttl=3&timeout=1";
 
-fn run(plan: Plan, url: &'static str, traced: bool, engine: Engine) -> Report {
+fn run(plan: Plan, url: &'static str, traced: bool, engine: MakeEngine) -> Report {
     let sim = Sim::new(plan.seed, traced);
-    let server = engine(&sim, plan.woes);
-    link::serve(Some(server.clone()));
+    let server = engine(&sim, plan.faults);
+    link::set_server(Some(server.clone()));
     let workload = Workload::new(
         sim.clone(),
         url,
-        [plan.clients, plan.moves, plan.resources],
-        plan.woes.spare_the_engine(),
+        [plan.clients, plan.steps_per_client, plan.resources],
+        plan.faults.is_engine_reliable(),
     );
-    let nemesis = Nemesis::begin(workload.clone(), server, plan.woes, plan.machines, BLOWS_UNTIL);
-    let over =
-        || workload.checker.wrong().is_some() || workload.present.get() == 0 || sim.now() > LONGEST;
-    let ended = catch_unwind(AssertUnwindSafe(|| sim.run(STEPS, over)));
+    let nemesis =
+        Nemesis::start(workload.clone(), server, plan.faults, plan.machines, FAULTS_UNTIL_US);
+    let over = || {
+        workload.checker.wrong().is_some()
+            || workload.machines.get() == 0
+            || sim.now() > MAX_TIME_US
+    };
+    let ended = catch_unwind(AssertUnwindSafe(|| sim.run(MAX_STEPS, over)));
     let verdict = match ended {
         Err(panic) => Err(format!("a panic: {}", text_of(&*panic))),
-        Ok(true) if workload.present.get() == 0 || workload.checker.wrong().is_some() => {
+        Ok(true) if workload.machines.get() == 0 || workload.checker.wrong().is_some() => {
             workload.checker.verdict()
         }
         Ok(_) => Err(format!("it comes to no end: {}", sim.unfinished().join(", "))),
     };
     drop(nemesis);
     sim.end();
-    link::serve(None);
+    link::set_server(None);
     Report {
         steps: sim.steps(),
         grants: workload.checker.grants(),
@@ -156,7 +165,7 @@ fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<&str>().map(|it| (*it).to_owned())).unwrap_or_default()
 }
 
-/// Makes a plan that fails as small as can be. With another seed the same plan may fail sooner.
+/// Shrinks a plan that fails. With another seed the same plan may fail sooner.
 fn shrink(mut plan: Plan, fails: impl Fn(Plan) -> bool) -> Plan {
     'smaller: loop {
         for smaller in plan.smaller() {
@@ -172,8 +181,8 @@ fn shrink(mut plan: Plan, fails: impl Fn(Plan) -> bool) -> Plan {
     }
 }
 
-/// Tells of a plan that fails: a small one, all that happened in it, and how to have it again.
-fn tell(plan: Plan, url: &'static str, why: &str) -> ! {
+/// Reports a plan that fails: shrunk, with its trace, and with the command that replays it.
+fn report_failure(plan: Plan, url: &'static str, why: &str) -> ! {
     let small = shrink(plan, |plan| run(plan, url, false, sound_engine).verdict.is_err());
     let report = run(small, url, true, sound_engine);
     let trace = report.trace.join("\n");
@@ -184,8 +193,8 @@ fn tell(plan: Plan, url: &'static str, why: &str) -> ! {
     );
 }
 
-/// The plans that the environment names, or those that a time allows.
-fn runs() -> Box<dyn Iterator<Item = Plan>> {
+/// The plan that the environment names, or as many as fit into a time.
+fn plans_to_run() -> Box<dyn Iterator<Item = Plan>> {
     let variable = |name| std::env::var(name).ok();
     if let Some(plan) = variable("TERN_PLAN") {
         return Box::new(std::iter::once(plan.parse().expect("a plan")));
@@ -202,7 +211,7 @@ fn runs() -> Box<dyn Iterator<Item = Plan>> {
     }))
 }
 
-/// Runs all of these, and says how much that was.
+/// Runs all of these, and prints totals.
 fn run_all(plans: impl Iterator<Item = Plan>, url: &'static str) {
     let began = Instant::now();
     let (mut count, mut steps, mut grants, mut unsearched, mut first) = (0u64, 0, 0, 0, None);
@@ -211,7 +220,7 @@ fn run_all(plans: impl Iterator<Item = Plan>, url: &'static str) {
         let report = run(plan, url, std::env::var_os("TERN_PLAN").is_some(), sound_engine);
         report.trace.iter().for_each(|line| println!("{line}"));
         if let Err(why) = report.verdict {
-            tell(plan, url, &why);
+            report_failure(plan, url, &why);
         }
         count += 1;
         steps += report.steps;
@@ -219,7 +228,8 @@ fn run_all(plans: impl Iterator<Item = Plan>, url: &'static str) {
         unsearched += u64::from(report.unsearched);
     }
     println!(
-        "{count} runs from seed {}, {steps} steps, {grants} leases, {:.1} million steps a minute; {unsearched} histories too long to search",
+        "{count} runs from seed {}, {steps} steps, {grants} leases, {:.1} million steps a minute; \
+         {unsearched} histories too long to search",
         first.unwrap_or(0),
         steps as f64 / began.elapsed().as_secs_f64() * 60.0 / 1e6
     );
@@ -227,38 +237,46 @@ fn run_all(plans: impl Iterator<Item = Plan>, url: &'static str) {
     assert!(unsearched * 10 <= count, "too many histories were not searched: {unsearched}");
 }
 
-/// Whatever goes wrong between machines, what their programs are told can be right, nothing is left over, and everything comes to an end.
+/// Whatever fails between machines: the answers can be right, nothing is left over, and all calls
+/// end.
 #[test]
-fn machines_that_share_a_table() {
-    run_all(runs(), SHARED);
+fn machines_sharing_a_table_get_consistent_answers() {
+    run_all(plans_to_run(), SHARED);
 }
 
-/// Where the engine always answers, nobody is told that it does not, whoever dies and whoever comes with the number of a dead one.
+/// Where the engine always answers, no client is told that it does not, whichever machine dies or
+/// gets the number of a dead one.
 #[test]
-fn machines_that_come_and_go() {
+fn restarted_machines_get_answers_without_engine_errors() {
     let reliable = |plan: Plan| Plan {
         clients: 3,
-        woes: Woes { deaths: true, news: plan.woes.news, clocks: plan.woes.clocks, ..Woes::NONE },
+        faults: FaultKinds {
+            deaths: true,
+            news: plan.faults.news,
+            clocks: plan.faults.clocks,
+            ..FaultKinds::NONE
+        },
         ..plan
     };
-    run_all(runs().map(reliable), SHARED);
+    run_all(plans_to_run().map(reliable), SHARED);
 }
 
-/// The same of the threads of one process, which may stand still. What dies with its process is nobody's.
+/// The same of the threads of one process, which may be paused. There is no death: the table would
+/// end with it.
 #[test]
-fn threads_that_share_a_table() {
+fn threads_sharing_a_table_get_consistent_answers() {
     let alone = |plan: Plan| Plan {
         machines: 1,
         clients: plan.clients * 2,
-        woes: Woes { deaths: false, ..plan.woes },
+        faults: FaultKinds { deaths: false, ..plan.faults },
         ..plan
     };
-    run_all(runs().map(alone), "process:");
+    run_all(plans_to_run().map(alone), "process:");
 }
 
 /// The same plan is the same run, step by step.
 #[test]
-fn a_run_can_be_had_again() {
+fn same_plan_repeats_every_step() {
     for seed in 1..6 {
         let run = || run(Plan::of(seed), SHARED, false, sound_engine);
         let (first, again) = (run(), run());
@@ -266,46 +284,61 @@ fn a_run_can_be_had_again() {
     }
 }
 
-/// Plans that failed once, for reasons that are hard to tell in short. Later changes may lead them elsewhere; then they are like any others.
+/// Plans that failed once, for reasons that are hard to show in a short test. After later changes
+/// of the library they may take another course; then they are like any others.
 #[test]
-fn what_failed_once() {
+fn plans_that_failed_once_pass() {
     let plans = [
-        // Who could not reach the engine was told how things were here, with what others of its process had under way: a reader of events that never came to count.
+        // A process that could not reach the engine reported its own copy with uncommitted changes:
+        // an event reader read events that were never committed.
         "20427,4,1,14,1,nwlpdc",
-        // A claim of before a session was lost came to count in the next one, was told that it was over, and stayed.
+        // A claim from before a session was lost was committed in the next one, reported as over,
+        // and stayed.
         "20576,3,2,15,3,nwpdct",
-        // A claim without an answer was only in a whole copy by the time that its process asked: it got a lease of which nobody was told.
+        // A claim without an answer was only in a snapshot by the time that its process asked: the
+        // lease was granted, and reported to no client.
         "8,2,3,5,2,n",
-        // Who was turned away was told that its time was over, while others had granted what it waited for.
+        // A process whose connections were refused reported a timeout, while others had granted its
+        // claim.
         "204747,4,3,6,3,wct",
-        // A number was taken twice by the same request: its process took the next one, and nobody gave back what was under the first.
+        // A repeated request took two numbers: its process used the second, and what was under the
+        // first was never released.
         "2408618,3,2,11,3,nwldc",
-        // Others took a process for dead and gave up its claim: it was told that somebody had cancelled it.
+        // Other processes took this one for dead and withdrew its claim: it reported a
+        // cancellation.
         "2737575,3,3,15,1,ldct",
-        // Who listened again after a time without the engine did not hear of a death that it was just being told of: nobody gave back what the dead had.
+        // A process that watched again after a time without the engine missed a death: what the
+        // dead process had was never released.
         "23626,2,2,14,2,nwlpdct",
     ];
     for plan in plans.map(|plan| plan.parse::<Plan>().expect("a plan")) {
         if let Err(why) = run(plan, SHARED, false, sound_engine).verdict {
-            tell(plan, SHARED, &why);
+            report_failure(plan, SHARED, &why);
         }
     }
 }
 
-/// An engine that now and then does what it should not, as something had changed: that is noticed, or all of this would prove nothing.
+/// An engine that sometimes ignores a conflict is detected; otherwise these tests would prove
+/// nothing.
 #[test]
-fn a_careless_engine_is_found_out() {
-    let careless: Engine = |sim, woes| {
-        let server = sound_engine(sim, woes);
-        server.borrow_mut().careless = 20;
+fn engine_that_ignores_conflicts_is_detected() {
+    let careless: MakeEngine = |sim, faults| {
+        let server = sound_engine(sim, faults);
+        server.borrow_mut().ignored_conflicts = 20;
         server
     };
     let complaints =
         ["granted twice", "is held, and so was", "no order explains it", "Corrupt", "came after"];
     let found = (1..200).find_map(|seed| {
-        // A crowd, where nothing stays unnoticed for long.
-        let plan =
-            Plan { seed, machines: 3, clients: 3, moves: 15, resources: 1, woes: Woes::NONE };
+        // Many clients on one resource, so that a fault has an effect soon.
+        let plan = Plan {
+            seed,
+            machines: 3,
+            clients: 3,
+            steps_per_client: 15,
+            resources: 1,
+            faults: FaultKinds::NONE,
+        };
         let why = run(plan, SHARED, false, careless).verdict.err()?;
         complaints.iter().any(|complaint| why.contains(complaint)).then_some((plan, why))
     });

@@ -1,4 +1,4 @@
-//! One who reads every event of a table. All who do so must read the same.
+//! A reader of all events of a table. All readers must read the same.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashSet};
@@ -10,12 +10,17 @@ use super::machine::Process;
 use ternlease::table::Error;
 use ternlease::{Event, EventReader, Reason, What};
 
-/// What was read so far, by whomever.
+/// All events that were read.
 #[derive(Clone, Default)]
-pub(super) struct Annals(Rc<RefCell<BTreeMap<u64, Event>>>);
+pub(super) struct EventLog(Rc<RefCell<BTreeMap<u64, Event>>>);
 
 /// Reads until the table is closed.
-pub(super) fn read(mut events: EventReader, process: Process, annals: &Annals, checker: &Checker) {
+pub(super) fn read(
+    mut events: EventReader,
+    process: Process,
+    event_log: &EventLog,
+    checker: &Checker,
+) {
     let mut last = 0;
     // Leases whose end was read, and how many of these ends were read before the table recorded
     // them.
@@ -25,7 +30,7 @@ pub(super) fn read(mut events: EventReader, process: Process, annals: &Annals, c
             Ok(_) => {}
             Err(Error::Closed) => return,
             Err(error) => {
-                return checker.is_wrong(format!("reader of process {process}: {error:?}"));
+                return checker.report(format!("reader of process {process}: {error:?}"));
             }
         }
         while let Some(event) = events.next() {
@@ -37,7 +42,7 @@ pub(super) fn read(mut events: EventReader, process: Process, annals: &Annals, c
             if let Some((lease, _)) = end
                 && !ended.insert(lease)
             {
-                checker.is_wrong(format!("process {process} reads a second end: {event:?}"));
+                checker.report(format!("process {process} reads a second end: {event:?}"));
             }
             if event.number == last && end.is_some_and(|(_, why)| why == Reason::EngineLost) {
                 // Reported when the session was lost; the table records it later, and this reader
@@ -46,15 +51,15 @@ pub(super) fn read(mut events: EventReader, process: Process, annals: &Annals, c
                 continue;
             }
             if event.number <= last || event.number - last - 1 > missed + early {
-                checker.is_wrong(format!(
+                checker.report(format!(
                     "process {process} reads {event:?} after {last}, and has missed {missed}"
                 ));
             }
             last = event.number;
-            let mut annals = annals.0.borrow_mut();
-            let known = annals.entry(event.number).or_insert_with(|| event.clone());
+            let mut event_log = event_log.0.borrow_mut();
+            let known = event_log.entry(event.number).or_insert_with(|| event.clone());
             if *known != event {
-                checker.is_wrong(format!(
+                checker.report(format!(
                     "process {process} reads {event:?}, others have read {known:?}"
                 ));
             }

@@ -3,7 +3,7 @@
 pub(super) struct Rng(u64);
 
 impl Rng {
-    /// Seeds that differ little give numbers that differ much.
+    /// Similar seeds give different numbers.
     pub fn new(seed: u64) -> Rng {
         Rng(seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }

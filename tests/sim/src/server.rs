@@ -1,4 +1,5 @@
-//! The simulated engine: keys, sessions and watches as etcd has them, behind a network that delays, loses and repeats, with leaders that change.
+//! The simulated engine: keys, sessions and watches as in etcd, behind a network that delays, loses
+//! and repeats requests, with leaders that change.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -8,17 +9,17 @@ use super::keyspace::{Changed, Keyspace};
 use super::machine::{Process, Sim, TrueTime};
 use ternlease::sim_api::kv::{Listener, Range, WatchNews};
 
-/// How often something goes wrong, in a thousand requests.
+/// How often each fault happens, in a thousand requests.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Faults {
     pub lost: u64,
     pub unanswered: u64,
     pub repeated: u64,
-    /// Takes longer than anybody waits.
+    /// Takes longer than the timeout of a request.
     pub late: u64,
-    /// News that are missed.
+    /// Watch events that are lost.
     pub missed: u64,
-    /// News that come when they are none any more.
+    /// Watch events that come seconds late.
     pub stale: u64,
 }
 
@@ -27,35 +28,35 @@ struct Session {
     expires: TrueTime,
 }
 
-struct Watching {
+struct WatchState {
     process: Process,
     range: Range,
-    news: VecDeque<WatchNews>,
-    /// The last of its news arrive then: none overtakes another.
+    events: VecDeque<WatchNews>,
+    /// When its last event arrives: none overtakes another.
     last: TrueTime,
-    tell: Option<Listener<WatchNews>>,
+    listener: Option<Listener<WatchNews>>,
 }
 
 pub(super) struct Server {
     pub keys: Keyspace,
     pub faults: Faults,
-    /// So many in a thousand transactions are done although something has changed: no engine should.
-    pub careless: u64,
+    /// How many of a thousand transactions ignore a conflict. An engine that is sound ignores none.
+    pub ignored_conflicts: u64,
     sessions: BTreeMap<i64, Session>,
-    watches: BTreeMap<u64, Watching>,
+    watches: BTreeMap<u64, WatchState>,
     /// There is no leader until then.
-    down_until: TrueTime,
-    /// Machines that nothing reaches, and nothing of which arrives, until then.
+    leaderless_until: TrueTime,
+    /// No message reaches these machines, or comes from them, until then.
     cut_off: BTreeMap<Process, TrueTime>,
-    /// Those of them that learn it at once: nobody opens when they knock.
-    turned_away: BTreeMap<Process, TrueTime>,
+    /// The same, and their connections are refused at once.
+    refused: BTreeMap<Process, TrueTime>,
     /// How many microseconds its clock counts in a true second.
     rate: u64,
     granted: i64,
     watched: u64,
 }
 
-/// The engine of one simulation.
+/// The engine of a simulation.
 pub(super) type Shared = Rc<RefCell<Server>>;
 
 impl Server {
@@ -63,12 +64,12 @@ impl Server {
         Rc::new(RefCell::new(Server {
             keys: Keyspace::default(),
             faults: Faults::default(),
-            careless: 0,
+            ignored_conflicts: 0,
             sessions: BTreeMap::new(),
             watches: BTreeMap::new(),
-            down_until: 0,
+            leaderless_until: 0,
             cut_off: BTreeMap::new(),
-            turned_away: BTreeMap::new(),
+            refused: BTreeMap::new(),
             rate,
             granted: 0,
             watched: 0,
@@ -76,27 +77,27 @@ impl Server {
     }
 
     /// Is this session alive?
-    pub fn knows(&self, session: i64) -> bool {
+    pub fn has_session(&self, session: i64) -> bool {
         self.sessions.contains_key(&session)
     }
 
-    fn lasts_until(&self, now: TrueTime, ttl: u64) -> TrueTime {
+    fn expiry(&self, now: TrueTime, ttl: u64) -> TrueTime {
         now + ttl * 1_000_000 / self.rate
     }
 
-    /// Nothing reaches a machine, and nothing of it arrives, until then.
+    /// Cuts a machine off until then.
     pub fn cut_off(&mut self, process: Process, until: TrueTime) {
         self.cut_off.insert(process, until);
     }
 
-    /// The same, and what it asks for is refused at once.
-    pub fn turn_away(&mut self, process: Process, until: TrueTime) {
+    /// Cuts a machine off, and refuses its connections.
+    pub fn refuse_connections(&mut self, process: Process, until: TrueTime) {
         self.cut_off(process, until);
-        self.turned_away.insert(process, until);
+        self.refused.insert(process, until);
     }
 
-    pub fn turns_away(&self, process: Process, now: TrueTime) -> bool {
-        self.turned_away.get(&process).is_some_and(|until| *until > now)
+    pub fn is_refused(&self, process: Process, now: TrueTime) -> bool {
+        self.refused.get(&process).is_some_and(|until| *until > now)
     }
 
     fn reaches(&self, process: Process, now: TrueTime) -> bool {
@@ -104,22 +105,22 @@ impl Server {
     }
 }
 
-/// A session of so many microseconds of the engine's time.
-pub(super) fn grant(server: &Shared, sim: &Rc<Sim>, ttl: u64) -> i64 {
+/// Grants a session of so many microseconds of the engine's time.
+pub(super) fn grant_session(server: &Shared, sim: &Rc<Sim>, ttl: u64) -> i64 {
     let mut inner = server.borrow_mut();
     inner.granted += 1;
-    let (id, expires) = (inner.granted, inner.lasts_until(sim.now(), ttl));
+    let (id, expires) = (inner.granted, inner.expiry(sim.now(), ttl));
     inner.sessions.insert(id, Session { ttl, expires });
     drop(inner);
     expire_later(server, sim, id);
     id
 }
 
-/// Does the engine know it still?
-pub(super) fn renew(server: &Shared, sim: &Rc<Sim>, id: i64) -> bool {
+/// Renews a session. False: it is over.
+pub(super) fn renew_session(server: &Shared, sim: &Rc<Sim>, id: i64) -> bool {
     let mut inner = server.borrow_mut();
     let Some(ttl) = inner.sessions.get(&id).map(|session| session.ttl) else { return false };
-    let expires = inner.lasts_until(sim.now(), ttl);
+    let expires = inner.expiry(sim.now(), ttl);
     inner.sessions.get_mut(&id).expect("it is there").expires = expires;
     true
 }
@@ -132,7 +133,7 @@ pub(super) fn end_session(server: &Shared, sim: &Rc<Sim>, id: i64) {
     let changed = inner.keys.end_session(id);
     drop(inner);
     sim.note(|| format!("engine: session {id} is over"));
-    tell_watches(server, sim, &changed);
+    notify_watches(server, sim, &changed);
 }
 
 fn expire_later(server: &Shared, sim: &Rc<Sim>, id: i64) {
@@ -144,15 +145,15 @@ fn expire_later(server: &Shared, sim: &Rc<Sim>, id: i64) {
         let inner = server.borrow();
         let Some(session) = inner.sessions.get(&id) else { return };
         // Without a leader no session ends.
-        let over = session.expires <= sim.now() && inner.down_until <= sim.now();
+        let over = session.expires <= sim.now() && inner.leaderless_until <= sim.now();
         drop(inner);
         if over {
             end_session(&server, sim, id);
         } else {
-            let server_down = server.borrow().down_until;
+            let leaderless_until = server.borrow().leaderless_until;
             let mut inner = server.borrow_mut();
             if let Some(session) = inner.sessions.get_mut(&id) {
-                session.expires = session.expires.max(server_down + 1);
+                session.expires = session.expires.max(leaderless_until + 1);
             }
             drop(inner);
             expire_later(&server, sim, id);
@@ -160,17 +161,17 @@ fn expire_later(server: &Shared, sim: &Rc<Sim>, id: i64) {
     });
 }
 
-/// For so long nobody is answered. The new leader gives each session its full time again.
+/// There is no leader for so long. The new one gives each session its full TTL again.
 pub(super) fn change_leader(server: &Shared, sim: &Rc<Sim>, away: u64) {
     sim.note(|| format!("engine: no leader for {away} us"));
     let until = sim.now() + away;
-    server.borrow_mut().down_until = until;
+    server.borrow_mut().leaderless_until = until;
     let server = server.clone();
     sim.after(away, None, move |sim| {
         let mut inner = server.borrow_mut();
         let ids: Vec<(i64, u64)> = inner.sessions.iter().map(|(id, it)| (*id, it.ttl)).collect();
         for (id, ttl) in ids {
-            let expires = inner.lasts_until(sim.now(), ttl);
+            let expires = inner.expiry(sim.now(), ttl);
             if let Some(session) = inner.sessions.get_mut(&id) {
                 session.expires = session.expires.max(expires);
             }
@@ -178,7 +179,8 @@ pub(super) fn change_leader(server: &Shared, sim: &Rc<Sim>, away: u64) {
     });
 }
 
-/// What becomes of a request: `work` is done when it arrives, once, twice or never, and `answer` is called with what came of it, once or never.
+/// Delivers a request: `work` runs once, twice or never, and `answer` gets its result once or
+/// never.
 pub(super) fn request<T: 'static>(
     server: &Shared,
     sim: &Rc<Sim>,
@@ -202,34 +204,34 @@ pub(super) fn request<T: 'static>(
     let way = if late { 500_000 + sim.below(8_000_000) } else { delay(sim) };
     let unanswered = sim.in_a_thousand(faults.unanswered);
     if late || unanswered {
-        sim.note(|| format!("network: process {process} will not hear in time"));
+        sim.note(|| format!("network: process {process} gets no answer in time"));
     }
     let (server, network) = (server.clone(), server.clone());
     sim.after(way, None, move |sim| {
         arrive(&server, sim, move |sim| {
-            let told = work(sim);
+            let result = work(sim);
             if !unanswered && network.borrow().reaches(process, sim.now()) {
-                sim.after(delay(sim), Some(process), move |sim| answer(sim, told));
+                sim.after(delay(sim), Some(process), move |sim| answer(sim, result));
             }
         });
     });
 }
 
-/// While there is no leader, requests wait for the next one, or are forgotten with the last.
+/// While there is no leader, a request waits for the next one or is lost.
 fn arrive(server: &Shared, sim: &Rc<Sim>, work: impl FnOnce(&Rc<Sim>) + 'static) {
-    let down_until = server.borrow().down_until;
-    if down_until <= sim.now() {
+    let leaderless_until = server.borrow().leaderless_until;
+    if leaderless_until <= sim.now() {
         return work(sim);
     }
     if sim.below(2) == 0 {
         let server = server.clone();
-        sim.after(down_until - sim.now() + sim.below(1000), None, move |sim| {
+        sim.after(leaderless_until - sim.now() + sim.below(1000), None, move |sim| {
             arrive(&server, sim, work);
         });
     }
 }
 
-/// How long something is on its way: mostly short.
+/// How long a message takes: mostly a short time.
 fn delay(sim: &Sim) -> u64 {
     match sim.below(50) {
         0 => sim.below(100_000),
@@ -238,60 +240,61 @@ fn delay(sim: &Sim) -> u64 {
     }
 }
 
-/// Tells of every change of these keys from now on.
+/// Reports every change of these keys from now on.
 pub(super) fn watch(
     server: &Shared,
     process: Process,
     range: Range,
-    tell: Listener<WatchNews>,
+    listener: Listener<WatchNews>,
 ) -> u64 {
     let mut inner = server.borrow_mut();
     inner.watched += 1;
-    let watching = Watching { process, range, news: VecDeque::new(), last: 0, tell: Some(tell) };
+    let state =
+        WatchState { process, range, events: VecDeque::new(), last: 0, listener: Some(listener) };
     let id = inner.watched;
-    inner.watches.insert(id, watching);
+    inner.watches.insert(id, state);
     id
 }
 
 pub(super) fn unwatch(server: &Shared, id: u64) {
     let gone = server.borrow_mut().watches.remove(&id);
-    // What it told is dropped while nobody uses the engine.
+    // The listener is dropped while the engine is not borrowed.
     drop(gone);
 }
 
-pub(super) fn tell_watches(server: &Shared, sim: &Rc<Sim>, changed: &Changed) {
+pub(super) fn notify_watches(server: &Shared, sim: &Rc<Sim>, changed: &Changed) {
     let mut due = Vec::new();
     let mut guard = server.borrow_mut();
     let inner = &mut *guard;
     let faults = inner.faults;
-    for (id, watching) in &mut inner.watches {
-        let within = |key: &String| *key >= watching.range.from && *key < watching.range.to;
-        let heard: Changed = changed.iter().filter(|(key, _)| within(key)).cloned().collect();
-        if heard.is_empty() {
+    for (id, state) in &mut inner.watches {
+        let within = |key: &String| *key >= state.range.from && *key < state.range.to;
+        let matching: Changed = changed.iter().filter(|(key, _)| within(key)).cloned().collect();
+        if matching.is_empty() {
             continue;
         }
         let missed = sim.in_a_thousand(faults.missed);
-        let news = if missed { WatchNews::Missed } else { WatchNews::Changed(heard) };
+        let events = if missed { WatchNews::Missed } else { WatchNews::Changed(matching) };
         let stale = missed || sim.in_a_thousand(faults.stale);
         let way = if stale { sim.below(6_000_000) } else { delay(sim) };
-        // What a machine did not hear while it was cut off comes afterwards.
-        let reached = inner.cut_off.get(&watching.process).copied().unwrap_or(0);
-        watching.news.push_back(news);
-        watching.last = watching.last.max(sim.now().max(reached) + way);
-        due.push((*id, watching.process, watching.last - sim.now()));
+        // What a machine missed while it was cut off comes afterwards.
+        let reached = inner.cut_off.get(&state.process).copied().unwrap_or(0);
+        state.events.push_back(events);
+        state.last = state.last.max(sim.now().max(reached) + way);
+        due.push((*id, state.process, state.last - sim.now()));
     }
     drop(guard);
     for (id, process, way) in due {
         let server = server.clone();
         sim.after(way, Some(process), move |_| {
             let mut inner = server.borrow_mut();
-            let Some(watching) = inner.watches.get_mut(&id) else { return };
-            let (news, tell) = (watching.news.pop_front(), watching.tell.take());
+            let Some(state) = inner.watches.get_mut(&id) else { return };
+            let (events, listener) = (state.events.pop_front(), state.listener.take());
             drop(inner);
-            let (Some(news), Some(mut tell)) = (news, tell) else { return };
-            tell(news);
-            if let Some(watching) = server.borrow_mut().watches.get_mut(&id) {
-                watching.tell = Some(tell);
+            let (Some(events), Some(mut listener)) = (events, listener) else { return };
+            listener(events);
+            if let Some(state) = server.borrow_mut().watches.get_mut(&id) {
+                state.listener = Some(listener);
             }
         });
     }

@@ -1,4 +1,4 @@
-//! Leases whose time their owner keeps: as long as there is one owner, nothing is otherwise than in any table.
+//! Leases whose time their owner counts: with one owner the table behaves as any other.
 
 use super::copies::Random;
 use ternlease::sim_api::replica::Replica;
@@ -15,7 +15,7 @@ fn settings() -> Settings {
     Settings { limits, first_sequence: 1, ..Settings::default() }
 }
 
-/// A copy whose leases are kept by one owner.
+/// A copy whose leases belong to one owner.
 fn copy() -> (Replica, Table<Arrays<Replica>>) {
     let (replica, arrays) = Replica::try_new(&settings().limits.sizes()).unwrap();
     let table = Table::try_new(arrays, settings()).unwrap();
@@ -27,10 +27,10 @@ fn claim<'a>(holder: &'a str, resource: &'a [&'a str], ttl: Time) -> Claim<'a> {
     Claim { ttl, owner: OWNER, ..Claim::one(holder, resource) }
 }
 
-fn granted(told: Result<Outcome, Error>) -> LeaseId {
-    match told {
+fn granted(answer: Result<Outcome, Error>) -> LeaseId {
+    match answer {
         Ok(Outcome::Granted(lease)) => lease,
-        told => panic!("{told:?}"),
+        answer => panic!("{answer:?}"),
     }
 }
 
@@ -38,7 +38,7 @@ fn state<M: Memory>(table: &Table<M>, lease: LeaseId, now: Time) -> Option<Lease
     lease_state(table.memory(), lease, || now)
 }
 
-/// One step of a random story, and its answer as text.
+/// A random step, and its answer as text.
 fn step<M: Memory>(
     table: &Table<M>,
     random: &mut Random,
@@ -57,11 +57,11 @@ fn step<M: Memory>(
         0..=2 => {
             let wait = [0, 5, 30, FOREVER][random.below(4) as usize];
             let parent = (random.below(4) == 0).then_some(lease);
-            let told = table.claim(now, &Claim { wait, parent, ..claim(holder, &resource, ttl) });
-            if let Ok(Outcome::Granted(lease)) = told {
+            let answer = table.claim(now, &Claim { wait, parent, ..claim(holder, &resource, ttl) });
+            if let Ok(Outcome::Granted(lease)) = answer {
                 ids.push(lease);
             }
-            format!("{told:?}")
+            format!("{answer:?}")
         }
         3 => format!("{:?}", table.renew(now, lease, None)),
         4 => format!("{:?}", table.renew(now, lease, Some(ttl))),
@@ -75,7 +75,7 @@ fn step<M: Memory>(
 }
 
 #[test]
-fn one_owner_sees_what_any_table_shows() {
+fn table_of_one_owner_equals_any_other() {
     for seed in 1..=100u64 {
         let plain = new_table(settings());
         let (_replica, kept) = copy();
@@ -87,21 +87,21 @@ fn one_owner_sees_what_any_table_shows() {
             now += [0, 1, 2, 7, 15][random.below(5) as usize];
             same.below(5);
             let expected = step(&plain, &mut random, now, &mut ids);
-            let told = step(&kept, &mut same, now, &mut others);
-            assert_eq!(told, expected, "seed {seed}, step {number}");
+            let answer = step(&kept, &mut same, now, &mut others);
+            assert_eq!(answer, expected, "seed {seed}, step {number}");
             assert_eq!(kept.leases(), plain.leases(), "seed {seed}, step {number}");
             assert_eq!(kept.tickets(), plain.tickets(), "seed {seed}, step {number}");
-            let (mut told, mut expected) = (Vec::new(), Vec::new());
-            kept.events_since(0, &mut told);
+            let (mut answer, mut expected) = (Vec::new(), Vec::new());
+            kept.events_since(0, &mut answer);
             plain.events_since(0, &mut expected);
-            assert_eq!(told, expected, "seed {seed}, step {number}");
+            assert_eq!(answer, expected, "seed {seed}, step {number}");
             now += random.below(5);
             same.below(5);
             for lease in &ids {
                 assert_eq!(state(&kept, *lease, now), state(&plain, *lease, now));
             }
             assert_eq!(kept.verify(), Ok(()));
-            // Leases that tickets became.
+            // Leases that were granted to tickets.
             ids.extend(plain.leases().iter().map(|lease| lease.id));
             ids.sort_unstable();
             ids.dedup();
@@ -112,37 +112,37 @@ fn one_owner_sees_what_any_table_shows() {
     }
 }
 
-/// To others a lease is held until its owner says otherwise, and its owner's renewals are nobody else's business.
+/// Other processes see a lease as held until its owner ends it, and see no renewal.
 #[test]
-fn others_know_no_end_and_hear_of_no_renewal() {
+fn other_processes_see_no_end_and_no_renewal() {
     let (owner, table) = copy();
     let (other, copied) = copy();
     copied.memory().kept().unwrap().be_of(OWNER + 1);
-    let tell = || {
+    let commit = || {
         let written = owner.take_written();
         assert!(other.apply(&owner.changes(&written)));
         written
     };
-    tell();
+    commit();
     let lease = granted(table.claim(1, &claim("one", &["gpu"], 100)));
-    tell();
+    commit();
     assert_eq!(table.lease(lease).unwrap().end, 101);
     assert_eq!(copied.lease(lease).unwrap().end, FOREVER);
     assert_eq!(table.renew(50, lease, None), Ok(150));
-    let written = tell();
+    let written = commit();
     assert!(owner.is_only(&written, table.now_cell()), "somebody hears of it");
     assert_eq!(state(&copied, lease, 1000), Some(LeaseState::Held));
     assert_eq!(state(&table, lease, 149), Some(LeaseState::Held));
     assert_eq!(state(&table, lease, 150), Some(LeaseState::Expired));
     table.advance(160).unwrap();
-    tell();
+    commit();
     assert_eq!(state(&copied, lease, 160), Some(LeaseState::Expired));
     assert_eq!(copied.lease(lease).unwrap().reason, Some(Reason::TimedOut));
 }
 
-/// The clocks of others are no reason to end a lease early.
+/// The clocks of other processes end no lease early.
 #[test]
-fn a_jump_of_the_common_time_ends_nothing() {
+fn jump_of_common_time_ends_no_lease() {
     let (_owner, table) = copy();
     let lease = granted(table.claim(1, &claim("one", &["gpu"], 100)));
     table.memory().kept().unwrap().lag_behind(5000);
@@ -155,9 +155,9 @@ fn a_jump_of_the_common_time_ends_nothing() {
     assert_eq!(table.next_due(), FOREVER, "nothing is left that ends");
 }
 
-/// What is another's does not end here, however long ago its owner was last heard of.
+/// A lease of another owner does not end here, however old it is.
 #[test]
-fn each_ends_what_is_its_own() {
+fn owner_ends_only_its_own_leases() {
     let (_owner, table) = copy();
     let own = granted(table.claim(1, &claim("one", &["a"], 100)));
     let foreign = Claim { owner: OWNER + 1, ..claim("two", &["b"], 50) };
@@ -172,9 +172,10 @@ fn each_ends_what_is_its_own() {
     assert!(!is_kept(table.memory(), LeaseId(own.0 + table.memory().index_mask() + 1)));
 }
 
-/// Others grant to an owner what it waits for. It counts the time from the grant, by its own clock from when it finds the lease.
+/// Another process grants a lease to an owner. The owner counts the time from the grant, by its own
+/// clock from when it finds the lease.
 #[test]
-fn what_others_granted_lasts_as_long_as_what_was_granted_here() {
+fn lease_granted_by_other_process_lasts_its_ttl() {
     let (_owner, table) = copy();
     let foreign = Claim { owner: OWNER + 1, ..claim("one", &["gpu"], 100) };
     let lease = granted(table.claim(1, &foreign));
@@ -190,7 +191,7 @@ fn what_others_granted_lasts_as_long_as_what_was_granted_here() {
 
 /// At the end of a notice a lease is revoked, even if its own end is the same.
 #[test]
-fn a_notice_that_ends_with_the_lease_revokes_it() {
+fn notice_ending_with_lease_revokes_it() {
     let (_owner, table) = copy();
     let lease = granted(table.claim(1, &claim("one", &["gpu"], 100)));
     table.revoke(1, lease, Reason::Operator, "ops", 100).unwrap();
@@ -200,22 +201,22 @@ fn a_notice_that_ends_with_the_lease_revokes_it() {
     assert_eq!(table.lease(lease).unwrap().state, LeaseState::Revoked);
 }
 
-/// Whether somebody was told of a grant is known to its owner first.
+/// Only the owner knows whether a grant was reported to a client.
 #[test]
-fn what_was_granted_to_another_owner_is_not_withdrawn() {
+fn grant_to_other_owner_is_not_withdrawn() {
     let (_owner, table) = copy();
     let held = granted(table.claim(1, &claim("one", &["gpu"], 100)));
     let wait = |owner| {
         let wait = Claim { owner, wait: FOREVER, ..claim("two", &["gpu"], 100) };
         match table.claim(1, &wait) {
             Ok(Outcome::Waiting(ticket)) => ticket,
-            told => panic!("{told:?}"),
+            answer => panic!("{answer:?}"),
         }
     };
     let [foreign, own] = [OWNER + 1, OWNER].map(wait);
     let lease = |ticket| match table.ticket(ticket) {
         Some(TicketState::Granted(lease)) => lease,
-        told => panic!("{told:?}"),
+        answer => panic!("{answer:?}"),
     };
     table.release(2, held).unwrap();
     assert_eq!(table.cancel(2, foreign), Ok(Cancelled::WasCollected(lease(foreign))));
@@ -225,9 +226,9 @@ fn what_was_granted_to_another_owner_is_not_withdrawn() {
     assert_eq!(table.cancel(3, own), Ok(Cancelled::WasGranted(second)));
 }
 
-/// Whoever renews what is another's has it from then on.
+/// A process that renews a lease of another owner becomes its owner.
 #[test]
-fn renewing_takes_over() {
+fn renewal_takes_over_lease() {
     let (_owner, table) = copy();
     let foreign = Claim { owner: OWNER + 1, ..claim("one", &["gpu"], 100) };
     let lease = granted(table.claim(1, &foreign));
@@ -238,30 +239,31 @@ fn renewing_takes_over() {
     assert_eq!(state(&table, lease, 600), Some(LeaseState::Expired));
 }
 
-/// What somebody else has taken over is not one's own any more, and does not become so by being cut off.
+/// A lease that another process has taken over is not counted here any more, also after this
+/// process was cut off.
 #[test]
-fn who_is_relieved_keeps_the_time_no_longer() {
+fn previous_owner_does_not_count_time() {
     let (owner, table) = copy();
     let (other, copied) = copy();
     copied.memory().kept().unwrap().be_of(OWNER + 1);
-    let tell = |from: &Replica, to: &Replica| {
+    let commit = |from: &Replica, to: &Replica| {
         assert!(to.apply(&from.changes(&from.take_written())));
         to.take_written();
     };
     let [taken, left] =
         [["a"], ["b"]].map(|name| granted(table.claim(1, &claim("one", &name, 100))));
-    tell(&owner, &other);
+    commit(&owner, &other);
     assert_eq!(table.kept_ids(), [taken, left]);
     copied.renew(2, taken, None).unwrap();
-    tell(&other, &owner);
+    commit(&other, &owner);
     table.find_kept();
     assert_eq!(table.kept_ids(), [left]);
     assert!(is_kept(table.memory(), left) && !is_kept(table.memory(), taken));
 }
 
-/// Who gives up its number has nothing under it, whatever is found there.
+/// A process that gives up its number has no lease under it.
 #[test]
-fn a_number_that_is_given_up_keeps_no_times() {
+fn number_given_up_has_no_leases() {
     let (_owner, table) = copy();
     let kept = || table.memory().kept().unwrap();
     let lease = granted(table.claim(1, &claim("one", &["gpu"], 100)));

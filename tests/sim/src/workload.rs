@@ -1,4 +1,5 @@
-//! The workload: clients on simulated machines that claim, wait, renew, look, release and revoke, and tell the checker their answers.
+//! The workload: clients on simulated machines that claim, wait, renew, look, release and revoke,
+//! and report calls and answers to the checker.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use super::checker::{Asked, Checker, Told};
 use super::machine::{Process, Sim};
-use super::reader::{self, Annals};
+use super::reader::{self, EventLog};
 use ternlease::sim_api::rt;
 use ternlease::table::{Error, LeaseId, LeaseState, Limits, Reason};
 use ternlease::{LeaseManager, Options};
@@ -15,8 +16,8 @@ use ternlease::{LeaseManager, Options};
 /// Longer than any run.
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// How long it takes at most, once nothing goes wrong any more, until everything is as it should be.
-const CALM: Duration = Duration::from_secs(20);
+/// How long it takes at most after the last fault until no lease and no ticket is left.
+const SETTLE_TIME: Duration = Duration::from_secs(20);
 
 /// What all clients of a run have in common.
 pub(super) struct Workload {
@@ -24,42 +25,42 @@ pub(super) struct Workload {
     pub checker: Checker,
     pub url: &'static str,
     pub resources: u64,
-    pub moves: u64,
+    pub steps: u64,
     pub clients: u64,
-    /// The engine is always there, and answers in time.
+    /// Does the engine always answer in time?
     pub reliable: bool,
-    /// Nothing goes wrong any more.
-    pub calm: Cell<bool>,
-    /// Machines that have begun or will, and have not ended.
-    pub present: Cell<u64>,
-    /// Those that have not begun.
-    coming: Cell<u64>,
-    /// Those whose clients are still at it.
-    playing: RefCell<BTreeSet<Process>>,
+    /// Has the last fault ended?
+    pub faults_over: Cell<bool>,
+    /// How many machines run or will be started.
+    pub machines: Cell<u64>,
+    /// How many of them are not started yet.
+    unstarted: Cell<u64>,
+    /// The machines whose clients are not done.
+    active: RefCell<BTreeSet<Process>>,
     numbers: Cell<u64>,
-    /// Leases of which somebody was told, and their resources: for those who revoke.
-    known: RefCell<Vec<(LeaseId, String)>>,
-    annals: Annals,
+    /// Leases that were granted, and their resources: clients revoke them.
+    granted: RefCell<Vec<(LeaseId, String)>>,
+    event_log: EventLog,
 }
 
 impl Workload {
     pub fn new(sim: Rc<Sim>, url: &'static str, sizes: [u64; 3], reliable: bool) -> Rc<Workload> {
-        let [clients, moves, resources] = sizes;
+        let [clients, steps, resources] = sizes;
         Rc::new(Workload {
             sim,
             checker: Checker::default(),
             url,
             resources,
-            moves,
+            steps,
             clients,
             reliable,
-            calm: Cell::new(false),
-            present: Cell::new(0),
-            coming: Cell::new(0),
-            playing: RefCell::default(),
+            faults_over: Cell::new(false),
+            machines: Cell::new(0),
+            unstarted: Cell::new(0),
+            active: RefCell::default(),
             numbers: Cell::new(0),
-            known: RefCell::default(),
-            annals: Annals::default(),
+            granted: RefCell::default(),
+            event_log: EventLog::default(),
         })
     }
 
@@ -68,43 +69,43 @@ impl Workload {
         self.numbers.get()
     }
 
-    /// One more machine will come.
-    pub fn expect_one(&self) {
-        count(&self.present, 1);
-        count(&self.coming, 1);
+    /// Announces a machine that will be started.
+    pub fn expect_machine(&self) {
+        add(&self.machines, 1);
+        add(&self.unstarted, 1);
     }
 
-    /// Begins a process on its machine.
-    pub fn begin(self: &Rc<Self>, process: Process) {
+    /// Starts a process on its machine.
+    pub fn start(self: &Rc<Self>, process: Process) {
         let workload = self.clone();
-        count(&self.coming, -1);
-        self.playing.borrow_mut().insert(process);
-        self.sim.start(process, "the main thread", move || live(&workload, process));
+        add(&self.unstarted, -1);
+        self.active.borrow_mut().insert(process);
+        self.sim.start(process, "the main thread", move || run_process(&workload, process));
     }
 
-    /// Is anybody at it, or will be?
-    fn is_played(&self) -> bool {
-        !self.playing.borrow().is_empty() || self.coming.get() > 0
+    /// Is a client not done, or will one be started?
+    fn has_active(&self) -> bool {
+        !self.active.borrow().is_empty() || self.unstarted.get() > 0
     }
 
-    pub fn is_playing(&self, process: Process) -> bool {
-        self.playing.borrow().contains(&process)
+    pub fn is_active(&self, process: Process) -> bool {
+        self.active.borrow().contains(&process)
     }
 
-    /// A process that was playing is no more.
-    pub fn was_killed(&self, process: Process) {
-        self.checker.is_gone(process);
-        count(&self.present, -1);
-        self.playing.borrow_mut().remove(&process);
+    /// Removes a process that was killed before its clients were done.
+    pub fn record_kill(&self, process: Process) {
+        self.checker.process_ended(process);
+        add(&self.machines, -1);
+        self.active.borrow_mut().remove(&process);
     }
 }
 
-fn count(cell: &Cell<u64>, change: i64) {
+fn add(cell: &Cell<u64>, change: i64) {
     cell.set(cell.get().strict_add_signed(change));
 }
 
-/// A process from its beginning to its end.
-fn live(workload: &Rc<Workload>, process: Process) {
+/// The life of a process.
+fn run_process(workload: &Rc<Workload>, process: Process) {
     let sim = &workload.sim;
     let limits = Limits { leases: 64, tickets: 64, resources: 16, history: 256 };
     let manager = loop {
@@ -118,45 +119,45 @@ fn live(workload: &Rc<Workload>, process: Process) {
     };
     sim.note(|| format!("process {process}: open"));
     if sim.below(2) == 0 {
-        // It must not keep the table open.
+        // The reader must not keep the table open.
         let (events, workload) = (manager.events(0), workload.clone());
         sim.start(process, "a reader", move || {
-            reader::read(events, process, &workload.annals, &workload.checker);
+            reader::read(events, process, &workload.event_log, &workload.checker);
         });
     }
     let clients: Vec<usize> = (0..workload.clients)
         .map(|_| {
             let (workload, manager, number) =
                 (workload.clone(), manager.clone(), workload.number());
-            let play = move || Client { workload, manager, process, number }.play();
-            sim.start(process, "a client", play)
+            let run = move || Client { workload, manager, process, number }.run();
+            sim.start(process, "a client", run)
         })
         .collect();
     let (_, this) = super::machine::inside().expect("a simulated thread");
     clients.into_iter().for_each(|client| sim.join(this, client));
-    workload.playing.borrow_mut().remove(&process);
-    sim.note(|| format!("process {process}: its clients are done"));
-    while !workload.calm.get() || workload.is_played() {
+    workload.active.borrow_mut().remove(&process);
+    sim.note(|| format!("process {process}: all clients are done"));
+    while !workload.faults_over.get() || workload.has_active() {
         rt::sleep(Duration::from_millis(200));
     }
-    rt::sleep(CALM);
-    look_around(workload, process, &manager);
-    workload.checker.is_gone(process);
+    rt::sleep(SETTLE_TIME);
+    check_final_state(workload, process, &manager);
+    workload.checker.process_ended(process);
     drop(manager);
-    count(&workload.present, -1);
+    add(&workload.machines, -1);
     sim.note(|| format!("process {process}: closed"));
 }
 
-/// When everybody has rested: nothing may be left.
-fn look_around(workload: &Workload, process: Process, manager: &LeaseManager) {
+/// After the last fault, and some time: nothing is left.
+fn check_final_state(workload: &Workload, process: Process, manager: &LeaseManager) {
     let (leases, tickets) = (manager.leases(), manager.tickets());
     if !leases.is_empty() || !tickets.is_empty() {
-        workload.checker.is_wrong(format!(
-            "long after everybody was done, process {process} sees {leases:?}, {tickets:?}"
+        workload.checker.report(format!(
+            "long after all clients were done, process {process} sees {leases:?}, {tickets:?}"
         ));
     }
     if let Err(why) = manager.verify() {
-        workload.checker.is_wrong(format!("process {process}: {why}"));
+        workload.checker.report(format!("process {process}: {why}"));
     }
 }
 
@@ -168,9 +169,9 @@ struct Client {
 }
 
 impl Client {
-    fn play(&self) {
-        for _ in 0..self.workload.moves {
-            self.turn();
+    fn run(&self) {
+        for _ in 0..self.workload.steps {
+            self.run_step();
             rt::sleep(Duration::from_micros(self.below(300_000)));
         }
     }
@@ -184,8 +185,8 @@ impl Client {
         self.workload.checker.call(&self.workload.sim, who, resource, asked, make)
     }
 
-    /// Claims one resource in one of three ways, uses it and gives it back; or revokes what somebody has.
-    fn turn(&self) {
+    /// Claims one resource in one of three ways, uses it and releases it; or revokes a lease.
+    fn run_step(&self) {
         let resource = format!("r{}", self.below(self.workload.resources));
         let ttl = if self.below(3) == 0 {
             Duration::from_micros(200_000 + self.below(3_000_000))
@@ -195,22 +196,22 @@ impl Client {
         let lease = match self.below(12) {
             0..4 => self.claim(&resource, Asked::Try, ttl),
             4..7 => self.claim(&resource, Asked::Wait, ttl),
-            7..11 => self.stand_in_line(&resource, ttl),
+            7..11 => self.enqueue_claim(&resource, ttl),
             _ => return self.revoke(),
         };
         if let Some(lease) = lease {
-            self.workload.known.borrow_mut().push((lease, resource.clone()));
+            self.workload.granted.borrow_mut().push((lease, resource.clone()));
             self.hold(&resource, lease, ttl);
         }
     }
 
-    fn patience(&self) -> Duration {
+    fn max_wait(&self) -> Duration {
         Duration::from_micros(1 + self.below(2_000_000))
     }
 
     fn claim(&self, resource: &str, asked: Asked, ttl: Duration) -> Option<LeaseId> {
         let holder = format!("client {}", self.number);
-        let patience = self.patience();
+        let max_wait = self.max_wait();
         self.call(resource, asked, || {
             let names = [resource];
             let claim = self.manager.claim(&holder).of(&names).ttl(ttl);
@@ -218,25 +219,25 @@ impl Client {
                 ttl,
                 match asked {
                     Asked::Try => claim.try_now(),
-                    _ => claim.wait_for(patience),
+                    _ => claim.wait_for(max_wait),
                 },
             )
         })
     }
 
-    fn stand_in_line(&self, resource: &str, ttl: Duration) -> Option<LeaseId> {
+    fn enqueue_claim(&self, resource: &str, ttl: Duration) -> Option<LeaseId> {
         let (holder, number) = (format!("client {}", self.number), self.workload.number());
-        let patience = self.patience();
+        let max_wait = self.max_wait();
         let ticket = self.call(resource, Asked::Join(number), || {
             let names = [resource];
-            match self.manager.claim(&holder).of(&names).ttl(ttl).patience(patience).enqueue() {
+            match self.manager.claim(&holder).of(&names).ttl(ttl).patience(max_wait).enqueue() {
                 Ok(ticket) => (Told::Joined, Some(ticket)),
                 Err(error) => (self.failed(error), None),
             }
         })?;
         if self.below(6) == 0 {
             rt::sleep(Duration::from_micros(self.below(1_000_000)));
-            // Leaves the line, or gives back what it has just been given.
+            // Withdraws the claim, or releases the lease that was just granted.
             drop(ticket);
             return None;
         }
@@ -247,7 +248,7 @@ impl Client {
         for _ in 0..self.below(4) {
             let holds = match self.below(3) {
                 0 => self.renew(resource, lease),
-                _ => self.look(resource, lease),
+                _ => self.check_state(resource, lease),
             };
             if !holds {
                 return;
@@ -255,14 +256,14 @@ impl Client {
             rt::sleep(Duration::from_micros(self.below(400_000)));
         }
         if ttl != HOUR && self.below(3) == 0 {
-            // Its time will run out.
+            // The lease expires.
             return;
         }
-        // One that fails happens later: else it would last for an hour.
+        // A release that fails happens later: the lease would last for an hour otherwise.
         self.release(resource, lease);
     }
 
-    fn look(&self, resource: &str, lease: LeaseId) -> bool {
+    fn check_state(&self, resource: &str, lease: LeaseId) -> bool {
         self.call(resource, Asked::Look(lease.0), || match self.manager.state(lease) {
             Some(LeaseState::Held) => (Told::Held, true),
             Some(LeaseState::Revoked) => (Told::NotHeld, false),
@@ -284,13 +285,13 @@ impl Client {
     }
 
     fn revoke(&self) {
-        let known = self.workload.known.borrow();
-        if known.is_empty() {
+        let granted = self.workload.granted.borrow();
+        if granted.is_empty() {
             return;
         }
-        let recent = known.len() - 1 - self.below(known.len().min(4) as u64) as usize;
-        let (lease, resource) = known[recent].clone();
-        drop(known);
+        let recent = granted.len() - 1 - self.below(granted.len().min(4) as u64) as usize;
+        let (lease, resource) = granted[recent].clone();
+        drop(granted);
         let by = format!("client {}", self.number);
         self.call(&resource, Asked::Revoke(lease.0), || {
             let told = self.manager.revoke_with(lease, Reason::Operator, &by, Duration::ZERO);
@@ -302,7 +303,7 @@ impl Client {
         match claimed {
             Ok(lease) => {
                 if ttl != HOUR {
-                    self.workload.checker.fades(lease);
+                    self.workload.checker.may_end_silently(lease);
                 }
                 (Told::Lease(lease.0), Some(lease))
             }
@@ -312,11 +313,11 @@ impl Client {
         }
     }
 
-    /// The engine is away, or was; nothing else is expected.
+    /// Only a fault of the engine is expected.
     fn failed(&self, error: Error) -> Told {
         match error {
             Error::Unavailable | Error::Refused(Reason::EngineLost) if !self.workload.reliable => {}
-            other => self.workload.checker.is_wrong(format!("client {}: {other:?}", self.number)),
+            other => self.workload.checker.report(format!("client {}: {other:?}", self.number)),
         }
         Told::Unknown
     }

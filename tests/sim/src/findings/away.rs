@@ -1,14 +1,14 @@
-//! The same, of machines that were cut off or turned away.
+//! The same, of machines that were cut off or refused.
 
 use super::*;
 use ternlease::table::{LeaseId, TicketId};
 
-/// Who was cut off listens anew when it is back. It was just being told that a process had gone, where nobody listens any more: nobody gave back what the
-/// dead had.
+/// A process that was cut off starts new watches when it is back. The end of another process was
+/// reported to an old watch: what the dead process had was never released.
 #[test]
-fn who_comes_back_finds_out_who_went_meanwhile() {
+fn reconnected_process_finds_processes_that_ended() {
     for seed in 1..6 {
-        play(
+        run(
             seed,
             vec![
                 Box::new(|sim, server| {
@@ -32,12 +32,13 @@ fn who_comes_back_finds_out_who_went_meanwhile() {
     }
 }
 
-/// The engine's clock is slow, so that the session lives on for the others. Its process has said that its lease is over: that stays so, however it is renewed, and it
-/// takes over nothing of others until it has given back what it had.
+/// The engine's clock is slow, so that the session goes on for others. Its process has reported its
+/// lease as over: that stays so, however often it renews, and it takes no lease over until it has
+/// released all of its own.
 #[test]
-fn who_was_cut_off_renews_nothing() {
+fn process_that_was_cut_off_renews_no_lease() {
     for seed in 1..10 {
-        play_with(
+        run_with(
             Server::new(500_000),
             seed,
             vec![
@@ -77,12 +78,13 @@ fn who_was_cut_off_renews_nothing() {
     }
 }
 
-/// A claim was so long under way that its process had given it up, and all that it had with it. The session lived on, as the engine's clock was slow, and so
-/// the claim came to count after all: nobody knew that.
+/// A claim was under way for so long that its process had given up its session and all leases. The
+/// session went on, as the engine's clock was slow, and the claim was committed after all: it was
+/// never reported.
 #[test]
-fn what_was_given_up_does_not_come_to_count() {
+fn claim_of_a_session_given_up_is_not_granted() {
     for seed in 1..40 {
-        play_with(
+        run_with(
             Server::new(300_000),
             seed,
             vec![Box::new(|sim, server| {
@@ -95,7 +97,7 @@ fn what_was_given_up_does_not_come_to_count() {
                     let engine = server.clone();
                     sim.after(after, None, move |_| engine.borrow_mut().faults = faults);
                 }
-                // Now and then it is in time after all.
+                // It may be in time after all.
                 if let Err(error) = manager.acquire("a", "holder", HOUR) {
                     assert!(matches!(error, Error::Unavailable), "{error:?}");
                     rt::sleep(Duration::from_secs(15));
@@ -106,11 +108,12 @@ fn what_was_given_up_does_not_come_to_count() {
     }
 }
 
-/// Nobody heard of what was dropped while the engine was away: the claim stayed in line and got what nobody had asked for any more, and the lease lasted.
+/// What was dropped while the engine was away was not reported to it: the claim was granted later,
+/// and the lease lasted.
 #[test]
-fn what_is_dropped_while_the_engine_is_away_is_given_back() {
+fn handles_dropped_while_engine_is_away_are_released() {
     const PATIENT: &str = "etcd://simulated/table?session_ttl=60&timeout=1";
-    play(
+    run(
         1,
         vec![Box::new(|sim, server| {
             let manager = crate::open(PATIENT, Options::real()).unwrap();
@@ -118,7 +121,7 @@ fn what_is_dropped_while_the_engine_is_away_is_given_back() {
             let claim = |resource| manager.claim("another").of(&[resource]).ttl(HOUR).enqueue();
             let [waiting, granted] = ["a", "b"].map(|resource| claim(resource).unwrap());
             let away = rt::instant() + Duration::from_secs(20);
-            server.borrow_mut().turn_away(0, sim.now() + 20_000_000);
+            server.borrow_mut().refuse_connections(0, sim.now() + 20_000_000);
             drop((waiting, granted));
             assert!(rt::instant() < away, "it is answered before the engine is back");
             rt::sleep(Duration::from_secs(30));
@@ -128,23 +131,23 @@ fn what_is_dropped_while_the_engine_is_away_is_given_back() {
     );
 }
 
-/// Who named a claim that nobody has made while the engine was away was told that the table was damaged.
+/// A ticket that does not exist was reported as a damaged table while the engine was away.
 #[test]
-fn what_nobody_has_is_unknown_wherever_the_engine_is() {
-    const NOBODYS: [u64; 4] = [0, 1, 77, u64::MAX];
-    play(
+fn unknown_id_is_unknown_with_and_without_engine() {
+    const UNKNOWN: [u64; 4] = [0, 1, 77, u64::MAX];
+    run(
         1,
         vec![Box::new(|sim, server| {
             let manager = open();
-            for id in NOBODYS {
+            for id in UNKNOWN {
                 assert_eq!(manager.ticket_state(TicketId(id)), None);
                 assert_eq!(manager.state(LeaseId(id)), None);
                 assert_eq!(manager.cancel_ticket(TicketId(id)), Err(Error::UnknownTicket));
                 assert_eq!(manager.release(LeaseId(id)), Err(Error::UnknownLease));
             }
             let back = rt::instant() + Duration::from_secs(10);
-            server.borrow_mut().turn_away(0, sim.now() + 10_000_000);
-            for id in NOBODYS {
+            server.borrow_mut().refuse_connections(0, sim.now() + 10_000_000);
+            for id in UNKNOWN {
                 assert_eq!(manager.ticket_state(TicketId(id)), None);
                 assert_eq!(manager.state(LeaseId(id)), None);
                 let cancelled = manager.cancel_ticket(TicketId(id));
@@ -160,14 +163,14 @@ fn what_nobody_has_is_unknown_wherever_the_engine_is() {
     );
 }
 
-/// Who comes back finds its number in use. Until it has another, and knows that it has, it took the leases of whoever has its number for its own, of which it
-/// had heard of no renewal: it ended them before their time, and said that they were over.
+/// A process that comes back finds its number in use. Until it had another, it took the leases of
+/// the new owner of the number for its own, without their renewals: it ended them early.
 #[test]
-fn who_comes_back_ends_nothing_of_who_has_its_number() {
+fn reconnected_process_ends_no_lease_of_its_reused_number() {
     for seed in 1..20 {
-        let told = Rc::new(Cell::new(None));
-        let heard = told.clone();
-        play(
+        let granted = Rc::new(Cell::new(None));
+        let known = granted.clone();
+        run(
             seed,
             vec![
                 Box::new(move |sim, server| {
@@ -176,24 +179,24 @@ fn who_comes_back_ends_nothing_of_who_has_its_number() {
                     rt::sleep(Duration::from_secs(5));
                     let manager = open();
                     let lease = manager.acquire("a", "heir", Duration::from_secs(2)).unwrap();
-                    told.set(Some(lease));
+                    granted.set(Some(lease));
                     for _ in 0..40 {
                         rt::sleep(Duration::from_millis(250));
                         let renewed = manager.renew(lease);
                         assert!(renewed.is_ok(), "{renewed:?}");
                         assert_eq!(manager.leases_on("a"), [lease]);
                     }
-                    // It does not leave before the end of it all.
+                    // The manager must not leave before the end of the run.
                     std::mem::forget(manager);
                 }),
                 Box::new(move |sim, _| {
                     let manager = open();
                     for _ in 0..3 {
-                        let (manager, heard) = (manager.clone(), heard.clone());
-                        sim.start(1, "one who looks", move || {
+                        let (manager, known) = (manager.clone(), known.clone());
+                        sim.start(1, "an observer", move || {
                             loop {
                                 manager.active_count();
-                                let state = heard.get().and_then(|lease| manager.state(lease));
+                                let state = known.get().and_then(|lease| manager.state(lease));
                                 assert!(
                                     matches!(state, None | Some(LeaseState::Held)),
                                     "{state:?}"
