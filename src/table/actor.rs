@@ -3,6 +3,7 @@
 //! A home passes the [`Issuer`] of a command to [`Table::apply`]. The table knows it only while the
 //! command runs, so that nothing depends on which process issued the command before.
 
+use std::cell::Cell;
 use std::fmt;
 
 use super::layout::flag;
@@ -88,15 +89,25 @@ impl Issuer {
     }
 }
 
+/// Forgets the issuer.
+struct CommandEnd<'a>(&'a Cell<Issuer>);
+
+impl Drop for CommandEnd<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.0.set(Issuer::default());
+    }
+}
+
 impl<M: Memory> Table<M> {
     /// Calls a function whose changes are those of a process. Only [`Table::apply`] and tests use it.
     #[doc(hidden)]
     #[inline(always)]
     pub fn issued_by<T>(&self, issuer: Issuer, run: impl FnOnce(&Self) -> T) -> T {
         self.issuer.set(issuer);
-        let reply = run(self);
-        self.issuer.set(Issuer::default());
-        reply
+        // A guard, so that the reply is written where the caller wants it and not copied.
+        let _end = CommandEnd(&self.issuer);
+        run(self)
     }
 
     /// Records the principal of the issuer as that of an owner number.
