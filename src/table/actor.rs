@@ -90,7 +90,7 @@ impl Issuer {
 }
 
 /// Forgets the issuer.
-struct CommandEnd<'a>(&'a Cell<Issuer>);
+pub(super) struct CommandEnd<'a>(&'a Cell<Issuer>);
 
 impl Drop for CommandEnd<'_> {
     #[inline(always)]
@@ -100,13 +100,18 @@ impl Drop for CommandEnd<'_> {
 }
 
 impl<M: Memory> Table<M> {
-    /// Calls a function whose changes are those of a process. Only [`Table::apply`] and tests use it.
-    #[doc(hidden)]
+    /// Changes are those of a process until the guard is dropped. A guard and no closure, so that the
+    /// reply of a command is not copied.
     #[inline(always)]
-    pub fn issued_by<T>(&self, issuer: Issuer, run: impl FnOnce(&Self) -> T) -> T {
+    pub(super) fn begin_command(&self, issuer: Issuer) -> CommandEnd<'_> {
         self.issuer.set(issuer);
-        // A guard, so that the reply is written where the caller wants it and not copied.
-        let _end = CommandEnd(&self.issuer);
+        CommandEnd(&self.issuer)
+    }
+
+    /// Calls a function as a command of a process: for tests of what is no [`Command`](super::Command).
+    #[doc(hidden)]
+    pub fn issued_by<T>(&self, issuer: Issuer, run: impl FnOnce(&Self) -> T) -> T {
+        let _end = self.begin_command(issuer);
         run(self)
     }
 
