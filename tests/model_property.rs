@@ -15,6 +15,16 @@ use model::compare::Pair;
 use model::generate::{Rng, World};
 use model::step::Step;
 use model::tally::Tally;
+use model::twins::Twins;
+use ternlease::table::codec::{self, AnyCommand, AnyReply};
+use ternlease::table::command::{
+    Advance, Collect, Command, Declare, Place, ReapOwner, Release, Renew, Revoke, SetHealth,
+    SetPrincipal, Unwant, Want, Withdraw,
+};
+use ternlease::table::{
+    Actor, Claim, DeadlockPolicy, Health, Issuer, LeaseId, Limits, Outcome, Picks, Placed, Reason,
+    Settings, TicketId,
+};
 
 const STEPS: u64 = 100_000;
 const THREADS: u64 = 2;
@@ -199,5 +209,83 @@ fn the_table_does_what_the_rules_say() {
     for (what, minimum) in MINIMA.iter().filter(|_| steps >= STEPS) {
         let wanted = minimum * total.commands / 100_000;
         assert!(total.get(what) >= wanted, "{what}: {} times, expected {wanted}", total.get(what));
+    }
+}
+
+/// What the model has no limits for: tables that are full, so that claims wait for room. Kept and
+/// rebuilt tables agree about them, too.
+#[test]
+fn full_tables_keep_nothing_but_their_bytes() {
+    let seeds = number("TERN_SEED").map_or(0..200, |seed| seed..seed + 1);
+    for seed in seeds {
+        let run = catch_unwind(|| full_table(seed));
+        assert!(run.is_ok(), "TERN_SEED={seed}");
+    }
+}
+
+fn decoded<C: Command>(command: &C) -> AnyCommand {
+    let mut bytes = Vec::new();
+    codec::encode(command, &mut bytes);
+    AnyCommand::decode(&bytes).expect("it was encoded")
+}
+
+fn full_table(seed: u64) {
+    let rng = &mut Rng(seed);
+    let limits = Limits { leases: 1 + (seed % 3) as u32, tickets: 6, resources: 5, history: 3 };
+    let deadlocks = *rng.pick(&[DeadlockPolicy::Report, DeadlockPolicy::Break]);
+    let twins = Twins::new(Settings { limits, deadlocks, ..Settings::default() });
+    let (mut leases, mut tickets) = (vec![LeaseId(0)], vec![TicketId(0)]);
+    let mut now = 0;
+    for _ in 0..300 {
+        now += rng.below(3);
+        let (owner, principal) = (1 + rng.below(3) as u16, 7 + rng.below(2) as u32);
+        let issuer = Issuer::new(owner, Actor { principal, process: owner.into() });
+        let names = ["a", "b", "c", "d", "e", "f"];
+        let [holder, resource, other] = [0; 3].map(|_| *rng.pick(&names));
+        let (lease, ticket) = (*rng.pick(&leases), *rng.pick(&tickets));
+        let command = match rng.below(16) {
+            0 => decoded(&Declare { resource, slots: 1 + rng.below(3) as u32, memory: 0 }),
+            1 => {
+                let health = *rng.pick(&[Health::Healthy, Health::Healthy, Health::Draining]);
+                decoded(&SetHealth { resource, health })
+            }
+            2 | 3 => decoded(&Release { lease }),
+            4 => decoded(&Withdraw { ticket }),
+            5 => decoded(&Collect::<Picks>::new(ticket)),
+            6 => decoded(&Renew { lease, ttl: None }),
+            7 => {
+                let notice = rng.below(4);
+                decoded(&Revoke { lease, reason: Reason::Operator, by: other, notice })
+            }
+            8 => decoded(&Want { holder, resource }),
+            9 => decoded(&Unwant { holder, resource }),
+            10 => decoded(&ReapOwner { owner, reason: Reason::HolderDied, limit: 2 }),
+            11 => decoded(&Advance),
+            12 => decoded(&SetPrincipal { owner }),
+            _ => {
+                let several = [resource, other];
+                let claim = Claim {
+                    count: if rng.percent(20) { 2 } else { 1 },
+                    ttl: rng.between(1, 20),
+                    wait: rng.below(20),
+                    priority: rng.below(3) as i16,
+                    spare: rng.percent(20),
+                    preemptible: rng.percent(30),
+                    preempt: rng.percent(30),
+                    grace: rng.below(4),
+                    parent: rng.percent(10).then_some(lease),
+                    ..Claim::one(holder, &several)
+                };
+                decoded(&Place::<()>::new(&claim))
+            }
+        };
+        match twins.apply(&command, issuer, now) {
+            AnyReply::Placed(Placed { outcome: Outcome::Granted(lease), .. }) => leases.push(lease),
+            AnyReply::Placed(Placed { outcome: Outcome::Waiting(id), .. }) => tickets.push(id),
+            _ => {}
+        }
+        let keep = |len: usize| len.saturating_sub(6);
+        leases.drain(..keep(leases.len()));
+        tickets.drain(..keep(tickets.len()));
     }
 }

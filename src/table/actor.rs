@@ -3,6 +3,7 @@
 //! A home passes the [`Issuer`] of a command to [`Table::apply`]. The table knows it only while the
 //! command runs, so that nothing depends on which process issued the command before.
 
+use std::cell::Cell;
 use std::fmt;
 
 use super::layout::flag;
@@ -88,15 +89,30 @@ impl Issuer {
     }
 }
 
-impl<M: Memory> Table<M> {
-    /// Calls a function whose changes are those of a process. Only [`Table::apply`] and tests use it.
-    #[doc(hidden)]
+/// Forgets the issuer.
+pub(super) struct CommandEnd<'a>(&'a Cell<Issuer>);
+
+impl Drop for CommandEnd<'_> {
     #[inline(always)]
-    pub fn issued_by<T>(&self, issuer: Issuer, run: impl FnOnce(&Self) -> T) -> T {
+    fn drop(&mut self) {
+        self.0.set(Issuer::default());
+    }
+}
+
+impl<M: Memory> Table<M> {
+    /// Changes are those of a process until the guard is dropped. A guard and no closure, so that the
+    /// reply of a command is not copied.
+    #[inline(always)]
+    pub(super) fn begin_command(&self, issuer: Issuer) -> CommandEnd<'_> {
         self.issuer.set(issuer);
-        let reply = run(self);
-        self.issuer.set(Issuer::default());
-        reply
+        CommandEnd(&self.issuer)
+    }
+
+    /// Calls a function as a command of a process: for tests of what is no [`Command`](super::Command).
+    #[doc(hidden)]
+    pub fn issued_by<T>(&self, issuer: Issuer, run: impl FnOnce(&Self) -> T) -> T {
+        let _end = self.begin_command(issuer);
+        run(self)
     }
 
     /// Records the principal of the issuer as that of an owner number.

@@ -48,7 +48,8 @@ impl<M: Memory> Table<M> {
         command: &C,
         now: Time,
     ) -> Result<C::Reply, Error> {
-        self.issued_by(issuer, |table| command.run(table, now))
+        let _end = self.begin_command(issuer);
+        command.run(self, now)
     }
 }
 

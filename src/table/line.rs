@@ -86,9 +86,14 @@ impl<M: Memory> Table<M> {
         let line = self.ticket_record(ticket).line.get();
         let record = self.line_record(line);
         self.unlink(&record.head, Some(&record.tail), line_links(self, ticket), line_links);
-        // Whoever stood behind it, in this line or in one that shares a candidate, may go now.
-        for resource in self.candidates_of(line) {
-            self.mark_lines_of(resource);
+        if self.header().waiting.get() == 0 {
+            // The table will not settle a queue that would unmark the lines.
+            self.clear_marks();
+        } else {
+            // A ticket behind it, in this line or in one that shares a candidate, may be next.
+            for resource in self.candidates_of(line) {
+                self.mark_lines_of(resource);
+            }
         }
         if record.head.get() != 0 {
             return;
@@ -116,6 +121,23 @@ impl<M: Memory> Table<M> {
         {
             self.scratch.dirty.push(line);
         }
+    }
+
+    /// Unmarks all lines: the scratch memory is empty between commands.
+    pub(super) fn clear_marks(&self) {
+        self.scratch.dirty.with(|dirty| {
+            for line in dirty.drain(..) {
+                if let Some(mark) = self.scratch.dirty_line.get(line as usize) {
+                    mark.set(false);
+                }
+            }
+        });
+    }
+
+    /// Is a line marked?
+    pub(super) fn has_marks(&self) -> bool {
+        let marked = self.scratch.dirty_line.iter().any(|mark| mark.get());
+        marked || self.scratch.dirty.with(|dirty| !dirty.is_empty())
     }
 
     pub(super) fn mark_lines_of(&self, resource: u32) {

@@ -41,8 +41,10 @@ impl<M: Memory> Table<M> {
                 || self.setting(setting::BREAK_DEADLOCKS) && self.break_deadlock(now)
                 || self.cure_soft_deadlock();
             if !changed {
-                return;
+                break;
             }
         }
+        // A line that only a full table keeps from its turn is marked again by the next command.
+        self.clear_marks();
     }
 }

@@ -20,6 +20,9 @@ impl<M: Memory> Table<M> {
         self.verify_queue()?;
         self.verify_timers()?;
         self.verify_names()?;
+        if self.has_marks() {
+            return Err("a line is marked between commands".into());
+        }
         match self.corrupt.get() {
             true => Err("an index or a list makes no sense".into()),
             false => Ok(()),

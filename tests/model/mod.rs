@@ -18,6 +18,7 @@ pub mod invariants;
 pub mod numbers;
 pub mod step;
 pub mod tally;
+pub mod twins;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,17 +4,19 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use ternlease::home::process::new_table;
+use ternlease::table::codec::{self, AnyCommand, AnyReply};
 use ternlease::table::command::{
     Advance, Declare, Fail, Place, ReapOwner, Release, Renew, Revoke, SetHealth, SetPrincipal,
     Transfer, Unwant, Want,
 };
 use ternlease::table::{
-    self, Actor, Cancelled, Candidates, Claim, Deadlock, Error, Health, Issuer, Outcome, Picks,
-    Reaped, Reason, ResourceId, Revoked, Settings, Table, Time, Traits,
+    self, Actor, Cancelled, Candidates, Claim, Deadlock, Error, Health, Issuer, Memory, Outcome,
+    Picks, Reaped, Reason, ResourceId, Revoked, Settings, Table, Time, Traits,
 };
 
 use super::memory::{Shared, shared_tables};
 use super::numbers::Numbers;
+use super::twins::Twins;
 use super::{Ask, Model};
 
 /// Leases and tickets go by the model's numbers; a number not given out yet is an unknown id.
@@ -210,6 +212,7 @@ pub struct Real {
     pub table: Table<Shared>,
     /// The same table as another process sees it: they take turns.
     other: Table<Shared>,
+    twins: Twins,
     /// The process that issues the commands: its owner number and its actor.
     user: (u16, Actor),
     pub ids: Ids,
@@ -223,7 +226,8 @@ impl Real {
         let [table, other] = shared_tables(settings);
         let (ids, numbers) = (Ids::new(), Numbers::default());
         let user = (0, Actor { principal: 0, process: 0 });
-        Real { table, other, user, ids, foreign: *FOREIGN, numbers }
+        let twins = Twins::new(settings);
+        Real { table, other, twins, user, ids, foreign: *FOREIGN, numbers }
     }
 
     pub fn run(&mut self, step: &Step) -> Result<Answer, Error> {
@@ -291,13 +295,17 @@ impl Real {
             }
             _ => {
                 let issuer = Issuer::new(self.user.0, self.user.1);
-                self.table.issued_by(issuer, |table| self.run_method(table, step))
+                let answer = self.table.issued_by(issuer, |table| self.run_method(table, step));
+                let _ = self
+                    .twins
+                    .run(|table| table.issued_by(issuer, |table| self.run_method(table, step)));
+                answer
             }
         }
     }
 
-    /// What is a method of the table and no command.
-    fn run_method(&self, table: &Table<Shared>, step: &Step) -> Result<Answer, Error> {
+    /// Runs what is a method of the table and no command.
+    fn run_method<M: Memory>(&self, table: &Table<M>, step: &Step) -> Result<Answer, Error> {
         let now = step.now;
         match &step.command {
             Command::Health { name, health } => {
@@ -326,6 +334,7 @@ impl Real {
         }
     }
 
+    /// Runs a command as it comes from a log: decoded from its bytes.
     fn apply<C: table::Command>(&self, command: &C, now: Time) -> Result<C::Reply, Error> {
         self.apply_for(self.user.0, command, now)
     }
@@ -336,7 +345,18 @@ impl Real {
         command: &C,
         now: Time,
     ) -> Result<C::Reply, Error> {
-        self.table.apply(Issuer::new(owner, self.user.1), command, now)
+        let issuer = Issuer::new(owner, self.user.1);
+        let (mut bytes, mut again) = (Vec::new(), Vec::new());
+        codec::encode(command, &mut bytes);
+        let decoded = AnyCommand::decode(&bytes).expect("it was encoded");
+        decoded.encode(&mut again);
+        assert_eq!(again, bytes, "{decoded:?}");
+        let reply = decoded.apply(&self.table, issuer, now);
+        assert_eq!(self.twins.apply(&decoded, issuer, now), reply, "{decoded:?}");
+        bytes.clear();
+        reply.encode(&mut bytes);
+        assert_eq!(AnyReply::decode(&bytes).as_ref(), Ok(&reply));
+        reply.to().expect("the reply is one to the command")
     }
 
     fn resource_id(&self, name: &str) -> ResourceId {
