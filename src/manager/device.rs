@@ -1,4 +1,4 @@
-//! What a pool of devices needs of a manager beyond what everybody may ask.
+//! The operations of a manager that a pool of devices needs.
 
 use std::sync::{Arc, Weak};
 
@@ -42,7 +42,7 @@ impl LeaseManager {
         self.home().execute(&Fail { resource, reason, by })
     }
 
-    /// Tells what was seen of a resource, if its state is still what it was then; whether it is.
+    /// Sets the evidence for a resource if its state is still `before`. Returns whether it is.
     pub(crate) fn set_evidence_if(
         &self,
         resource: &str,
@@ -50,7 +50,7 @@ impl LeaseManager {
         health: Health,
         unused: bool,
     ) -> Result<bool, Error> {
-        // Where each command is a journey, what is known already is not told again.
+        // In a cluster a command is a round trip: evidence that the table has is not sent again.
         if self.is_clustered() && before.evidence == health && !(unused && before.cleaning) {
             return Ok(true);
         }

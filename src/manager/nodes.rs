@@ -1,4 +1,4 @@
-//! What a pool of many machines needs of a manager.
+//! The operations of a manager that a pool of many machines needs.
 
 use super::LeaseManager;
 use crate::home::Home;
@@ -10,7 +10,7 @@ impl LeaseManager {
         self.home().cluster().is_some()
     }
 
-    /// Replaces what a machine has published by what `renew` makes of it.
+    /// Replaces the text of a machine in the registry of nodes by what `renew` makes of it.
     pub(crate) fn publish(
         &self,
         node: &str,
@@ -19,12 +19,12 @@ impl LeaseManager {
         self.home().cluster().ok_or(Error::NotShared)?.publish(node, renew)
     }
 
-    /// What all machines have published, each with its name.
+    /// The text of each machine in the registry of nodes, with its name.
     pub(crate) fn published(&self) -> Result<Vec<(String, String)>, Error> {
         self.home().cluster().map_or(Ok(Vec::new()), |cluster| cluster.published())
     }
 
-    /// A lease that says that this process is on a machine, for as long as it lives.
+    /// Claims a lease on a machine: while it is held, this process is present there.
     pub(crate) fn claim_presence(&self, machine: ResourceId, node: &str) -> Result<LeaseId, Error> {
         let holder = format!("{node}:{}", std::process::id());
         let candidates = Candidates::Declared(&[machine]);

@@ -9,8 +9,8 @@ use crate::table::{Error, FOREVER, Time};
 
 /// A length of time: a number of ticks for a manager that counts ticks, a duration for any other.
 ///
-/// Methods take `impl Into<Span>`, so a [`Duration`] or a number will do. The wrong one for the clock
-/// is [`Error::WrongClock`].
+/// Methods take `impl Into<Span>`, so a [`Duration`] or a number will do. The wrong one for the
+/// clock is [`Error::WrongClock`].
 ///
 /// ```
 /// use std::time::Duration;

@@ -69,8 +69,8 @@ impl LeaseManager {
         Ticket::waiting(self, ticket).wait_until(self.wait_bound(max_wait))
     }
 
-    /// When a claim of now is certainly resolved. Later than the table resolves it, for the case that
-    /// other processes have damaged the table or its engine cannot be reached.
+    /// When a claim of now is certainly resolved. Later than the table resolves it, for the case
+    /// that other processes have damaged the table or its engine cannot be reached.
     fn wait_bound(&self, max_wait: Time) -> Option<Instant> {
         let late = Duration::from_micros(max_wait).saturating_add(Duration::from_secs(1));
         let bounded = self.is_shared() && max_wait != FOREVER;

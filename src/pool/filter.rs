@@ -116,8 +116,8 @@ impl Inner {
         Ok(devices.into_iter().map(|index| self.ids[index]).collect())
     }
 
-    /// The index of the device of this name: its UUID or the beginning of it, its PCI address, its name in
-    /// the table, or its number if only one has it.
+    /// The index of the device of this name: its UUID or the beginning of it, its PCI address, its
+    /// name in the table, or its number if only one has it.
     fn find(&self, name: &str) -> Result<usize, PoolError> {
         let mut found = Vec::new();
         for (index, device) in self.devices.iter().enumerate() {
@@ -144,8 +144,8 @@ impl Inner {
 }
 
 /// Keeps the indices of devices that one program can use at the same time. They are whole devices,
-/// because CUDA takes one part of a device per process, and of the vendor of most of them. If two vendors
-/// have equally many, the vendor of the first device counts.
+/// because CUDA takes one part of a device per process, and of the vendor of most of them. If two
+/// vendors have equally many, the vendor of the first device counts.
 pub(super) fn retain_homogeneous(devices: &[GpuDevice], indices: &mut Vec<usize>) {
     indices.retain(|&index| devices[index].mig.is_none());
     let vendor = |index: &usize| devices[*index].vendor;

@@ -1,4 +1,4 @@
-//! Devices that a claim was granted.
+//! [`GpuLease`]: the devices that a claim was granted.
 
 use super::{Env, GpuPool, PoolError};
 use crate::home::{Dropped, Home};
@@ -7,9 +7,11 @@ use crate::manager::Notice;
 use crate::table::query::PicksOf;
 use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Picks, Reason, Time};
 
-/// Devices, for as long as this lives: dropping it gives them back, and whoever is first in line has them before the drop returns.
+/// Devices, for as long as this lives. Dropping it gives them back, and the first claim in the
+/// queue has them before the drop returns.
 ///
-/// It can be revoked before: look at [`state`](Self::state), or be told with [`on_change`](Self::on_change).
+/// It can be revoked before: check [`state`](Self::state), or be notified by
+/// [`on_change`](Self::on_change).
 ///
 /// ```
 /// use ternlease::{GpuPool, LeaseState, PoolOptions};
@@ -66,8 +68,8 @@ impl GpuLease {
         }
     }
 
-    /// Its id, which is also the fencing token: pass it along with every write, and let the store refuse one that is smaller than the largest it
-    /// has seen.
+    /// Its id, which is also the fencing token: pass it along with every write, and let the store
+    /// refuse one that is smaller than the largest it has seen.
     pub fn id(&self) -> LeaseId {
         self.id
     }
@@ -93,39 +95,41 @@ impl GpuLease {
         self.device().vendor
     }
 
-    /// The machine that the first device is in, in a pool of many machines; all of them, of a claim for [one node](super::GpuClaim::on_one_node).
-    /// [`GpuDevice::node`] tells it of each.
+    /// The machine of the first device, in a pool of many machines; of all devices, for a claim for
+    /// [one node](super::GpuClaim::on_one_node). [`GpuDevice::node`] tells it of each device.
     pub fn node(&self) -> Option<&str> {
         self.device().node.as_deref()
     }
 
-    /// Is it still held? Takes no lock, so that it can be asked often: before each batch, for example. `None` if it ended so long ago
-    /// that nothing is remembered of it.
+    /// The state of the lease. Takes no lock, so that it can be checked often: before each batch,
+    /// for example. `None` if it ended so long ago that the table has forgotten it.
     #[inline]
     pub fn state(&self) -> Option<LeaseState> {
         self.pool.inner.manager.state(self.id)
     }
 
-    /// Everything about it, if it is still remembered.
+    /// Everything about it, if the table has not forgotten it.
     pub fn info(&self) -> Option<LeaseInfo> {
         self.pool.inner.manager.lease(self.id)
     }
 
-    /// Moves its end to now + its ttl; the new end, by the clock of the pool's manager. A claim with
-    /// [`keep_alive`](super::GpuClaim::keep_alive) needs no such call.
+    /// Moves its end to now + its ttl; the new end, by the clock of the pool's manager. A claim
+    /// with [`keep_alive`](super::GpuClaim::keep_alive) needs no such call.
     ///
     /// # Errors
     ///
-    /// [`Error::NotHeld`] if it is over, with the reason: stop using the devices.
+    /// [`Error::NotHeld`] if it has ended, with the reason: stop using the devices.
     pub fn renew(&self) -> Result<Time, Error> {
         self.pool.inner.manager.renew(self.id)
     }
 
-    /// Calls `callback` when it gets notice of its revocation, and when it is over; see [`LeaseManager::watch`](crate::LeaseManager::watch).
+    /// Calls `callback` when the lease gets notice of its revocation, and when it ends; see
+    /// [`LeaseManager::watch`](crate::LeaseManager::watch).
     ///
     /// # Errors
     ///
-    /// [`Error::NotHeld`] if it is over already, with the reason; [`Error::System`] if no thread can be started.
+    /// [`Error::NotHeld`] if it has ended, with the reason; [`Error::System`] if no thread can be
+    /// started.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -140,35 +144,39 @@ impl GpuLease {
     /// let minute = Duration::from_secs(60);
     /// pool.manager().revoke_with(lease.id(), Reason::NodeDrain, "ops", minute)?;
     /// let notice = told.recv()?; // save the work, then drop the lease
-    /// assert_eq!((notice.state, notice.reason), (Some(LeaseState::Held), Some(Reason::NodeDrain)));
+    /// let revoking = (Some(LeaseState::Held), Some(Reason::NodeDrain));
+    /// assert_eq!((notice.state, notice.reason), revoking);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn on_change(&self, callback: impl FnMut(&Notice) + Send + 'static) -> Result<(), Error> {
         self.pool.inner.manager.watch(self.id, callback)
     }
 
-    /// A file descriptor that becomes readable when [`Self::on_change`] would call: for event loops.
+    /// A file descriptor that becomes readable when [`Self::on_change`] would call, for event
+    /// loops.
     ///
     /// # Errors
     ///
-    /// As [`Self::on_change`]; [`Error::System`] if the system gives no descriptor.
+    /// As [`Self::on_change`]; [`Error::System`] if the system provides no descriptor.
     #[cfg(target_os = "linux")]
     pub fn fd(&self) -> Result<std::os::fd::OwnedFd, Error> {
         self.pool.inner.manager.watch_fd(self.id)
     }
 
-    /// What a child needs in its environment to see these devices and no others. NVIDIA's by number, in the order of PCI addresses.
+    /// The environment in which a child sees these devices and no others. Devices of NVIDIA are
+    /// named by number, in the order of PCI addresses.
     ///
-    /// For children only: within a process that has begun to use CUDA, variables have no effect.
+    /// For children only: in a process that has begun to use CUDA, the variables have no effect.
     ///
     /// # Errors
     ///
-    /// [`PoolError::Elsewhere`] if a device is in another machine, where no child of this process can use it: see [`env_on`](Self::env_on).
+    /// [`PoolError::Elsewhere`] if a device is in another machine, where no child of this process
+    /// can use it: see [`env_on`](Self::env_on).
     pub fn env(&self) -> Result<Env, PoolError> {
         self.local_env(false)
     }
 
-    /// As [`Self::env`], with UUIDs where the devices have them. Some programs do not understand these.
+    /// As [`Self::env`], with UUIDs if the devices have them. Some programs do not accept UUIDs.
     ///
     /// # Errors
     ///
@@ -195,7 +203,8 @@ impl GpuLease {
         }
     }
 
-    /// What a program needs in its environment that is started on another machine of the pool, to see the devices of this lease there and no others.
+    /// The environment for a program on another machine of the pool, in which it sees the devices
+    /// of this lease there and no others.
     pub fn env_on(&self, node: &str) -> Env {
         self.env_in(Some(node), false)
     }
@@ -206,11 +215,11 @@ impl GpuLease {
         Env::of(self.devices().filter(there), all, by_uuid)
     }
 
-    /// Gives the devices back, as dropping it does, and says whether they were still its own.
+    /// Gives the devices back, as dropping it does, and reports whether they were still held.
     ///
     /// # Errors
     ///
-    /// [`Error::NotHeld`] if they were taken away before, with the reason.
+    /// [`Error::NotHeld`] if the lease had ended before, with the reason.
     ///
     /// ```
     /// use ternlease::{Error, GpuPool, LeaseState, PoolOptions, Reason};
@@ -228,7 +237,7 @@ impl GpuLease {
         self.pool.inner.manager.home().give_back(Dropped::Lease(self.id))
     }
 
-    /// The lease of this id, to look at: dropping it gives nothing back.
+    /// The lease of this id, for reading: dropping it gives nothing back.
     #[cfg(feature = "capi")]
     pub(crate) fn view(pool: &GpuPool, id: LeaseId) -> Result<Self, Error> {
         let mut lease = Self::find(pool, id)?;
@@ -242,8 +251,9 @@ impl GpuLease {
         std::iter::once(self.first).chain(self.others.iter().copied()).collect()
     }
 
-    /// Goes on by its id alone: from now on nobody gives the devices back but [`LeaseManager::release`](crate::LeaseManager::release), and it is
-    /// no longer kept alive. [`GpuPool::take_up`] is the way back.
+    /// Returns the id, and gives nothing back: from now on only
+    /// [`LeaseManager::release`](crate::LeaseManager::release) gives the devices back, and the
+    /// lease is no longer renewed. [`GpuPool::take_up`] is the reverse.
     pub fn into_id(mut self) -> LeaseId {
         self.owned = false;
         self.stop_renewal();
@@ -252,13 +262,13 @@ impl GpuLease {
 }
 
 impl GpuPool {
-    /// Takes up a lease that goes by its id, as [`GpuClaim::submit`](super::GpuClaim::submit) and [`GpuLease::into_id`] leave it: from now on its
-    /// devices are given back when what this gives is dropped.
+    /// Makes a [`GpuLease`] of an id, as [`GpuClaim::submit`](super::GpuClaim::submit) and
+    /// [`GpuLease::into_id`] return it: dropping it gives the devices back.
     ///
     /// # Errors
     ///
-    /// [`Error::NotHeld`] if it is over, with the reason; [`Error::UnknownLease`] if nothing is remembered of it, or it holds no device of this
-    /// pool.
+    /// [`Error::NotHeld`] if it has ended, with the reason; [`Error::UnknownLease`] if it is not
+    /// known, or holds no device of this pool.
     ///
     /// ```
     /// use ternlease::{GpuPool, Outcome, PoolOptions};

@@ -1,5 +1,6 @@
-//! [`LocalNode`]: the devices of this machine. It lists them in the table and watches them. In a pool
-//! of many machines it also holds a presence lease, as long as a process of the pool is on the machine.
+//! [`LocalNode`]: the devices of this machine. It lists them in the table and watches them. In a
+//! pool of many machines it also holds a presence lease, as long as a process of the pool is on the
+//! machine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -113,8 +114,8 @@ impl LocalNode {
         self.claims.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Lists the devices in the table. In a pool of many machines the registry of nodes and the presence
-    /// lease come first: a device that is listed after them fails with the presence lease.
+    /// Lists the devices in the table. In a pool of many machines the registry of nodes and the
+    /// presence lease come first: a device that is listed after them fails with the presence lease.
     fn publish(&self) -> Result<Vec<ResourceId>, Error> {
         let Some(name) = self.name.as_deref().filter(|_| !self.listed.is_empty()) else {
             return self.list_devices(None);
@@ -172,8 +173,8 @@ impl LocalNode {
     }
 }
 
-/// No watcher of this pool is left: a device that is given back from now on must not wait for a check.
-/// Leases may outlive the pool, on the table of a manager.
+/// No watcher of this pool is left: a device that is given back from now on must not wait for a
+/// check. Leases may outlive the pool, on the table of a manager.
 impl Drop for LocalNode {
     fn drop(&mut self) {
         if let Some(presence) = self.presence.get_mut().take() {

@@ -40,10 +40,13 @@ use watcher::{Stop, Watched};
 
 /// Devices, claimed in order and given back by dropping the lease.
 ///
-/// A pool is a view on the table of a [`LeaseManager`]: each device is a resource there, each claim a lease. Clones are the same pool.
+/// A pool is a view on the table of a [`LeaseManager`]: each device is a resource there, each claim
+/// a lease. Clones are the same pool.
 ///
-/// Devices are looked at by threads of the library, never while a claim is decided. One that fails is not handed out, and leases on it are
-/// revoked ([`Reason::DeviceFault`](crate::Reason::DeviceFault)). [`status`](Self::status) says how they are.
+/// Threads of the library observe the devices, never while a claim is decided. A device that fails
+/// is not granted, and leases on it are revoked
+/// ([`Reason::DeviceFault`](crate::Reason::DeviceFault)). [`status`](Self::status) reports the
+/// state of each device.
 ///
 /// # Examples
 ///
@@ -57,7 +60,7 @@ use watcher::{Stop, Watched};
 /// drop(lease);
 /// assert!(pool.try_claim()?.is_some());
 ///
-/// // A machine without GPUs is no special case: nobody waits there, and everybody computes on the CPU.
+/// // A machine without GPUs is no special case: a claim returns `None` at once.
 /// assert!(GpuPool::new(&[]).claim().wait()?.is_none());
 /// # Ok::<(), ternlease::PoolError>(())
 /// ```
@@ -85,7 +88,8 @@ struct Inner {
 }
 
 impl GpuPool {
-    /// A pool of these devices, in this process. There may be none: then every claim is answered with `None`, at once. Nobody watches them.
+    /// A pool of these devices, in this process. Without devices every claim returns `None` at
+    /// once. The devices are not watched.
     pub fn new(devices: &[GpuDevice]) -> Self {
         let options = Options::real().resources_at_least(devices.len() as u32);
         let manager = LeaseManager::with(options);
@@ -94,17 +98,19 @@ impl GpuPool {
         })
     }
 
-    /// The devices of this machine, as far as this process may see them, in the home that the URL names. `host:`, or an empty URL, is the pool
-    /// that all processes of the machine share. `etcd://` is a pool of many machines, with the devices of all of them. `process:` is a private
-    /// pool of this process: it does not know which devices other programs use.
+    /// The devices of this machine that this process may see, in the home that the URL names.
+    /// `host:`, or an empty URL, is the pool that all processes of the machine share. `etcd://` is
+    /// a pool of many machines, with the devices of all of them. `process:` is a private pool of
+    /// this process: it does not know which devices other programs use.
     ///
-    /// `TERNLEASE_DEVICES` in the environment names other devices: `fake:8`, `file:/etc/gpus`, `none`; see
-    /// [`PoolOptions::from_spec`].
+    /// `TERNLEASE_DEVICES` in the environment names other devices: `fake:8`, `file:/etc/gpus`,
+    /// `none`; see [`PoolOptions::from_spec`].
     ///
     /// # Errors
     ///
-    /// [`PoolError::Open`] if the home cannot be opened, [`PoolError::Declaration`] if `TERNLEASE_DEVICES` makes no sense, and
-    /// [`PoolError::NoAnswer`] if no device was found and a driver hangs or fails: there may be some. A machine without GPUs is no error.
+    /// [`PoolError::Open`] if the home cannot be opened, [`PoolError::Declaration`] if
+    /// `TERNLEASE_DEVICES` is malformed, and [`PoolError::NoAnswer`] if no device was found and a
+    /// driver hangs or fails: the machine may have devices. A machine without GPUs is no error.
     ///
     /// ```no_run
     /// use ternlease::GpuPool;
@@ -120,7 +126,8 @@ impl GpuPool {
         Self::open_with(url, PoolOptions::from_env()?)
     }
 
-    /// As [`Self::open`], made to measure: other devices, several claims to a device, devices that are seen to be clean before use.
+    /// As [`Self::open`], with options: other devices, several claims per device, devices that are
+    /// checked to be clean before use.
     ///
     /// # Errors
     ///
@@ -140,8 +147,8 @@ impl GpuPool {
         Self::build(&LeaseManager::open_with(url, table)?, found, options)
     }
 
-    /// A pool of these devices on the table of a manager, so that deadlocks through devices and named resources together are seen. Nobody watches
-    /// the devices.
+    /// A pool of these devices on the table of a manager, so that deadlocks through devices and
+    /// named resources together are found. The devices are not watched.
     ///
     /// # Errors
     ///
@@ -161,7 +168,8 @@ impl GpuPool {
         Self::build(manager, found, PoolOptions::default())
     }
 
-    /// As [`Self::on`], with what an inventory finds. What is done about deadlocks is the manager's business, whatever the options say.
+    /// As [`Self::on`], with the devices that an inventory finds. The manager decides what is done
+    /// about deadlocks, whatever the options say.
     ///
     /// # Errors
     ///
@@ -222,12 +230,13 @@ impl GpuPool {
         Ok(GpuPool { inner: Arc::new(inner) })
     }
 
-    /// The same pool with the devices of the machines that have come since this one was opened. A pool of many machines has the devices that
-    /// had been published by then; what became of these it always knows. A pool of one machine stays as it is.
+    /// The same pool with the devices of the machines that have joined since this one was opened. A
+    /// pool of many machines has the devices that were published when it was opened, and always
+    /// knows their state. A pool of one machine stays as it is.
     ///
     /// # Errors
     ///
-    /// [`PoolError::Lease`] if the others cannot be asked.
+    /// [`PoolError::Lease`] if the registry of nodes cannot be read.
     ///
     /// ```
     /// use ternlease::{GpuPool, PoolOptions};
@@ -241,13 +250,13 @@ impl GpuPool {
         Self::of(manager, found.clone(), local_node.clone(), stop.clone())
     }
 
-    /// What this machine is called in a pool of many machines; `None` in a pool of one. Devices with this [`node`](GpuDevice::node) are the ones that
-    /// children of this process can use.
+    /// The name of this machine in a pool of many machines; `None` in a pool of one. Children of
+    /// this process can use the devices with this [`node`](GpuDevice::node).
     pub fn node(&self) -> Option<&str> {
         self.inner.local_node.name()
     }
 
-    /// Begins a claim: one device, alone, for as long as the lease lives, unless told otherwise.
+    /// Begins a claim: by default for one device, alone, for as long as the lease lives.
     ///
     /// ```
     /// use std::time::Duration;
@@ -269,12 +278,12 @@ impl GpuPool {
         GpuClaim::new(self)
     }
 
-    /// One device, if one is free now and nobody waits for it; `None` if not, or if the pool has none. To tell these apart, see
-    /// [`GpuClaim::try_now`].
+    /// One device, if one is free now and no claim waits for it; `None` if not, or if the pool has
+    /// none. [`GpuClaim::try_now`] tells these cases apart.
     ///
     /// # Errors
     ///
-    /// Only what has nothing to do with who has which: a full table, for example.
+    /// Only errors that do not depend on which devices are held: a full table, for example.
     ///
     /// ```
     /// use ternlease::{GpuPool, PoolOptions};
@@ -298,13 +307,15 @@ impl GpuPool {
         self.inner.devices.len()
     }
 
-    /// How many claims wait for devices of this pool. Those of other processes count, where they share it.
+    /// How many claims wait for devices of this pool, those of other processes that share it
+    /// included.
     pub fn pending_claimers(&self) -> usize {
         let inner = &self.inner;
         inner.manager.home().query(&WaitingFor(|id| inner.index_of(id).is_some()))
     }
 
-    /// The devices, in the order in which they were found, as they were then; [`status`](Self::status) says how they are now.
+    /// The devices, in the order of discovery, as they were then; [`status`](Self::status) has
+    /// their present state.
     ///
     /// ```
     /// use ternlease::{GpuPool, PoolOptions};
@@ -319,18 +330,20 @@ impl GpuPool {
         &self.inner.devices
     }
 
-    /// The name of a device in the table, by its place in [`Self::devices`]: what to give to
-    /// [`LeaseManager::set_health`] or [`LeaseManager::leases_on`]. Usually [`GpuDevice::key`]; `None` if there is no such place.
+    /// The name of a device in the table, by its index in [`Self::devices`], for
+    /// [`LeaseManager::set_health`] or [`LeaseManager::leases_on`]. Usually [`GpuDevice::key`];
+    /// `None` if there is no such index.
     pub fn key(&self, place: usize) -> Option<&str> {
         self.inner.keys.get(place).map(String::as_str)
     }
 
-    /// Renews a lease in time from now on, by a thread of the library's own, while it is held and the pool lives: for leases that go by their
-    /// ids.
+    /// Renews a lease in time from now on, by a thread of the library, while it is held and the
+    /// pool lives. For leases that are known by their ids.
     ///
     /// # Errors
     ///
-    /// [`Error::NotHeld`] if it is over; [`Error::UnknownLease`]; [`Error::WrongClock`] on the table of a manager that counts ticks.
+    /// [`Error::NotHeld`] if it has ended; [`Error::UnknownLease`]; [`Error::WrongClock`] on the
+    /// table of a manager that counts ticks.
     ///
     /// ```
     /// use std::time::Duration;
@@ -354,8 +367,8 @@ impl GpuPool {
         renewer.add(manager, id, ttl)
     }
 
-    /// What the inventory said beside the devices: which are hidden from this process, why there are none. Its own list of devices is empty:
-    /// [`devices`](Self::devices) has them.
+    /// The result of the discovery beside the devices: which are hidden from this process, why
+    /// there are none. Its own list of devices is empty: [`devices`](Self::devices) has them.
     ///
     /// ```
     /// use ternlease::{GpuPool, PoolOptions};
@@ -398,8 +411,8 @@ impl From<OpenError> for PoolError {
     }
 }
 
-/// A machine without devices is no error. One whose driver does not answer is: a program must not take
-/// it for a machine without devices.
+/// A machine without devices is no error. One whose driver does not answer is: a program must not
+/// take it for a machine without devices.
 fn check_discovery(found: &Found) -> Result<(), PoolError> {
     let silent = |absence: &&Absence| matches!(absence.why, Why::Hung(_) | Why::Failed(_));
     match found.absences.iter().find(silent) {

@@ -8,9 +8,9 @@ use crate::table::MAX_NAME;
 /// The longest name of a device, in bytes, with room for a number that makes it distinct.
 const KEY_MAX: usize = MAX_NAME - "#4294967295".len();
 
-/// The names of devices in the table, made distinct: declared devices may have equal names. A device
-/// whose name is empty or too long is named by its number. In a pool of many machines each name begins
-/// with that of the node.
+/// The names of devices in the table, made distinct: declared devices may have equal names. A
+/// device whose name is empty or too long is named by its number. In a pool of many machines each
+/// name begins with that of the node.
 pub(super) fn distinct_keys(devices: &[GpuDevice], node: Option<&str>) -> Vec<String> {
     let prefix = node.map_or(String::new(), |node| format!("{node}/"));
     let longest = KEY_MAX.saturating_sub(prefix.len());

@@ -16,8 +16,8 @@ pub(super) fn key(node: &str) -> String {
     format!("node:{node}")
 }
 
-/// The name of this machine in a pool of many: the given one, or else its host name. `None` in a pool
-/// of one.
+/// The name of this machine in a pool of many: the given one, or else its host name. `None` in a
+/// pool of one.
 pub(super) fn name(
     manager: &LeaseManager,
     given: Option<String>,
@@ -33,8 +33,8 @@ pub(super) fn name(
     }
 }
 
-/// Publishes these devices of a node. Processes of one machine may see different devices, so those that
-/// other processes have published stay.
+/// Publishes these devices of a node. Processes of one machine may see different devices, so those
+/// that other processes have published stay.
 pub(super) fn publish(
     manager: &LeaseManager,
     node: &str,

@@ -1,4 +1,5 @@
-//! [`Renewer`]: a thread of the library that renews leases in time, for as long as their pool lives.
+//! [`Renewer`]: a thread of the library that renews leases in time, for as long as their pool
+//! lives.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

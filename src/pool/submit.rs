@@ -1,4 +1,5 @@
-//! Putting a claim for devices before the table, and waiting for the answer: as a thread, or as a task.
+//! Submission of claims for devices. The path of a claim is in `manager/submit.rs`; this adds the
+//! choice of candidates, names for holders, and the lease as an object.
 
 use std::borrow::Cow;
 use std::future::IntoFuture;
@@ -12,13 +13,15 @@ use crate::manager::{ClaimFuture, LeaseManager, Span};
 use crate::table::command::GrantDetail;
 use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, Picks, ResourceId};
 
-/// The ways to ask.
+/// The ways to submit a claim.
 impl GpuClaim<'_> {
-    /// A lease now, or not at all; `None` if the pool has no devices. Overtakes nobody who waits.
+    /// A lease now, or not at all; `None` if the pool has no devices. It does not overtake claims
+    /// that wait.
     ///
     /// # Errors
     ///
-    /// [`Error::Busy`], in [`PoolError::Lease`], if it is not free; for claims that make no sense see [above](Self#errors).
+    /// [`Error::Busy`], in [`PoolError::Lease`], if it is not free; for invalid claims see
+    /// [above](Self#errors).
     ///
     /// ```
     /// # use ternlease::{GpuPool, PoolOptions};
@@ -34,12 +37,13 @@ impl GpuClaim<'_> {
         self.patience(Span::Zero).wait()
     }
 
-    /// A lease, however long it takes, or as long as [`patience`](Self::patience) says; `None` if the pool has no devices. Blocks the thread.
+    /// A lease, however long it takes, or as long as [`patience`](Self::patience) allows; `None` if
+    /// the pool has no devices. Blocks the thread.
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`], in [`PoolError::Lease`], if the claim left the line without a lease; for claims that make no sense see
-    /// [above](Self#errors).
+    /// [`Error::Refused`], in [`PoolError::Lease`], if the claim ended without a lease; for invalid
+    /// claims see [above](Self#errors).
     pub fn wait(self) -> Result<Option<GpuLease>, PoolError> {
         match self.submit_and_wait()? {
             Some((id, picks)) => self.lease(id, &picks).map(Some),
@@ -51,8 +55,9 @@ impl GpuClaim<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`], in [`PoolError::Lease`], when the time is over, or [`Error::Unavailable`] if the engine of a table that machines share cannot be reached
-    /// then; [`Error::Busy`] if it is zero; otherwise as [`wait`](Self::wait).
+    /// [`Error::Refused`], in [`PoolError::Lease`], when the time is over, or [`Error::Unavailable`] if
+    /// the engine of a table that machines share cannot be reached then; [`Error::Busy`] if it is
+    /// zero; otherwise as [`wait`](Self::wait).
     pub fn wait_for(self, patience: impl Into<Span>) -> Result<Option<GpuLease>, PoolError> {
         self.patience(patience).wait()
     }
@@ -62,7 +67,7 @@ impl GpuClaim<'_> {
     pub(crate) fn wait_for_id(self) -> Result<Option<LeaseId>, PoolError> {
         let Some((id, ())) = self.submit_and_wait()? else { return Ok(None) };
         if let Err(error) = self.renew_if_wanted(id) {
-            // It may have ended already: then there is nothing to give back.
+            // Fails if it has ended already.
             let _ = self.pool.inner.manager.release(id);
             return Err(error.into());
         }
@@ -78,13 +83,14 @@ impl GpuClaim<'_> {
         self.with_claim(|manager, claim| manager.submit_and_wait(claim)).map(Some)
     }
 
-    /// Takes a place in line if need be, for those who cannot keep a [`GpuLease`] or a ticket: what becomes of the claim is asked of the pool's
-    /// [manager](GpuPool::manager) by its id. `None` if the pool has no devices. Nobody withdraws the claim, gives the devices back or keeps the
-    /// lease alive but those who know the ids; see [`GpuPool::keep_alive`].
+    /// Puts the claim in the queue if it cannot be granted now, for a program that cannot keep a
+    /// [`GpuLease`] or a ticket: the pool's [manager](GpuPool::manager) knows the claim by its id.
+    /// `None` if the pool has no devices. Only calls with these ids withdraw the claim, give the
+    /// devices back or keep the lease alive; see [`GpuPool::keep_alive`].
     ///
     /// # Errors
     ///
-    /// As [`wait`](Self::wait), but for what becomes of it later.
+    /// As [`wait`](Self::wait), but not of the wait itself.
     ///
     /// ```
     /// use ternlease::{GpuPool, Outcome, PoolOptions};
@@ -105,7 +111,7 @@ impl GpuClaim<'_> {
         Ok(Some(placed.outcome))
     }
 
-    /// Runs `submit` with the claim as the table takes it.
+    /// Calls `submit` with the claim as the table takes it.
     #[inline(always)]
     fn with_claim<T>(
         &self,
@@ -119,7 +125,7 @@ impl GpuClaim<'_> {
         Ok(submit(&inner.manager, &claim)?)
     }
 
-    /// The devices that may serve it.
+    /// The candidates, in the order of preference.
     #[inline]
     pub(super) fn candidates(&self) -> Result<Cow<'_, [ResourceId]>, PoolError> {
         let inner = &*self.pool.inner;
@@ -132,7 +138,7 @@ impl GpuClaim<'_> {
         })
     }
 
-    /// As the table takes it.
+    /// The claim as the table takes it.
     #[inline(always)]
     pub(super) fn build<'c>(
         &'c self,
@@ -175,7 +181,7 @@ impl GpuPool {
 }
 
 impl Inner {
-    /// The holder of a claim that has no name of its own.
+    /// A name for the holder of a claim without one.
     #[inline]
     fn claim_name<'a>(&self, buffer: &'a mut [u8; 32]) -> &'a str {
         claim_name(self.manager.owner(), self.local_node.next_claim_number(), buffer)
@@ -192,7 +198,8 @@ impl<'a> IntoFuture for GpuClaim<'a> {
     }
 }
 
-/// A claim for devices that is awaited. It asks when it is polled first, and a place in line is given up when it is dropped.
+/// A claim for devices that is awaited. It is submitted when it is polled first, and withdrawn when
+/// it is dropped.
 ///
 /// ```
 /// use std::future::IntoFuture;
