@@ -1,5 +1,5 @@
-//! What the simulator (`tests/sim`) and the fuzzer (`fuzz`) see of the cluster home. Programs do not:
-//! this module exists only with `--cfg ternlease_sim` or `--cfg fuzzing`.
+//! What the simulator (`tests/sim`) and the fuzzer (`fuzz`) see of the cluster home. Programs do
+//! not: this module exists only with `--cfg ternlease_sim` or `--cfg fuzzing`.
 
 #[cfg(ternlease_sim)]
 use std::time::Duration;
