@@ -1,5 +1,5 @@
-//! What the simulator (`tests/sim`) and the fuzzer (`fuzz`) see of the cluster home. Programs do not:
-//! this module exists only with `--cfg ternlease_sim` or `--cfg fuzzing`.
+//! What the simulator (`tests/sim`) and the fuzzer (`fuzz`) see of the cluster home. Programs do
+//! not: this module exists only with `--cfg ternlease_sim` or `--cfg fuzzing`.
 
 #[cfg(ternlease_sim)]
 use std::time::Duration;
@@ -10,9 +10,11 @@ pub use crate::memory::{Arrays, UndoLog, new_table};
 pub use crate::rt::simulated as rt;
 use crate::table::{Kept, Memory, Settings, Table, Time};
 #[cfg(ternlease_sim)]
-use crate::table::{LeaseId, cell::Cell, cell::Cell64};
-#[cfg(ternlease_sim)]
-use crate::{LeaseManager, OpenError, Options};
+use crate::{
+    Error, LeaseId, LeaseManager, OpenError, Options, Reason,
+    home::{AnyHome, Home, cluster::ClusterHome},
+    table::{cell::Cell, cell::Cell64},
+};
 
 /// Opens the table of an `etcd:` URL in another engine, which `connect` makes from the timeout of a
 /// request.
@@ -23,6 +25,36 @@ pub fn open(
     connect: impl Fn(Duration) -> Box<dyn kv::Engine>,
 ) -> Result<LeaseManager, OpenError> {
     LeaseManager::open_cluster(url, options, &|config| Ok(connect(config.timeout)))
+}
+
+#[cfg(ternlease_sim)]
+fn cluster_home(manager: &LeaseManager) -> &ClusterHome {
+    match manager.home() {
+        AnyHome::Cluster(home) => home,
+        _ => panic!("a table in etcd has such a home"),
+    }
+}
+
+/// The number of this process among those that share the table.
+#[cfg(ternlease_sim)]
+pub fn owner(manager: &LeaseManager) -> u16 {
+    manager.home().owner()
+}
+
+/// Ends what an owner has, provided that it is gone.
+#[cfg(ternlease_sim)]
+pub fn reap(manager: &LeaseManager, owner: u16) -> Result<(), Error> {
+    let home = cluster_home(manager);
+    home.reap_clustered(&home.part, home.part.absence_of(owner), owner, Reason::HolderDied)
+}
+
+/// Does what the ticker does after the end of an owner was reported. Returns the owners that it
+/// would try again.
+#[cfg(ternlease_sim)]
+pub fn handle_end_of(manager: &LeaseManager, owner: u16) -> Vec<u16> {
+    let home = cluster_home(manager);
+    home.reap_gone(&home.part, owner);
+    home.part.hearing.take_gone()
 }
 
 /// Reads what other processes have committed, and applies it.

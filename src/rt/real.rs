@@ -43,7 +43,8 @@ pub(crate) fn node_name() -> String {
 #[allow(unsafe_code)]
 pub(crate) fn since_boot() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is valid for writes. The call cannot fail for this clock, and would leave zeros.
+    // SAFETY: `time` is valid for writes. The call cannot fail for this clock, and would leave
+    // zeros.
     unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut time) };
     time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1_000
 }

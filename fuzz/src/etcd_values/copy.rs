@@ -37,7 +37,7 @@ impl Copy {
         Self::open(&vec![shape], 1)
     }
 
-    /// A process that comes. `None` if what the engine has makes no sense.
+    /// Another process. `None` if what the engine has is corrupt.
     pub fn open(entries: &Entries, owner: u16) -> Option<Copy> {
         let kv = MemoryStore::new(|| Fate::Answered);
         replace(&kv, entries);
@@ -73,7 +73,7 @@ impl Copy {
         self.clock
     }
 
-    /// Tells the others what commands did, or undoes it. Whether it counts.
+    /// Commits what commands did, or rolls it back. Was it committed?
     pub fn tell(&mut self) -> bool {
         self.table.take_decided(|_| ());
         let written = self.replica.take_written();
@@ -97,7 +97,7 @@ impl Copy {
         }
     }
 
-    /// The engine has something else by now: looks at it.
+    /// Puts something else into the engine, and reads it.
     pub fn follow(&mut self, entries: &Entries) {
         replace(&self.kv, entries);
         let followed = catch_up(&mut self.store, &self.kv);
@@ -130,7 +130,7 @@ impl Copy {
         all(&self.kv)
     }
 
-    /// Does nothing make sense any more?
+    /// Is the copy corrupt?
     pub fn is_corrupt(&self) -> bool {
         self.table.is_corrupt()
     }
@@ -141,7 +141,7 @@ fn all(kv: &MemoryStore) -> Entries {
     found.into_iter().map(|entry| (entry.key, entry.value)).collect()
 }
 
-/// Somebody has put this there, and removed what else there was.
+/// Replaces all that the engine has.
 fn replace(kv: &MemoryStore, entries: &Entries) {
     let before = all(kv);
     let gone = before.iter().filter(|(key, _)| entries.iter().all(|(there, _)| there != key));
@@ -152,7 +152,7 @@ fn replace(kv: &MemoryStore, entries: &Entries) {
     assert!(matches!(told, Ok(Answer::Done(_))));
 }
 
-/// What bytes say can be written again, and then says the same.
+/// What can be decoded is the same after it was encoded and decoded again.
 pub fn check_values(bytes: &[u8]) {
     if let Some(changes) = diff::decode(bytes) {
         assert_eq!(diff::decode(&diff::encode(&changes)), Some(changes));

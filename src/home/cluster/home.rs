@@ -32,7 +32,7 @@ use crate::table::{
 pub(crate) struct ClusterHome {
     pub(super) memory: Arrays<Replica>,
     pub(super) clock: Clock,
-    pub(super) part: Part,
+    pub(crate) part: Part,
     pub(super) steps: Steps,
     pub(super) state: Mutex<State>,
     pub(super) ticker: Ticker,

@@ -128,7 +128,7 @@ impl Ticked for ClusterHome {
             rt::sleep(half_to_whole(LATE));
         }
         for owner in gone.into_iter().filter(|owner| *owner != part.owner()) {
-            self.give_back(part, owner);
+            self.reap_gone(part, owner);
         }
         if part.hearing.take_missed() {
             let known = self.refresh(part).map_err(|_| Error::Unavailable);

@@ -31,10 +31,6 @@ mod part;
 #[cfg(feature = "cluster")]
 mod reap;
 pub mod replica;
-#[cfg(test)]
-#[path = "../../../tests/common/etcd.rs"]
-#[allow(unsafe_code)] // To stop servers.
-pub(crate) mod servers;
 #[cfg(feature = "cluster")]
 mod session_end;
 pub mod shape;

@@ -91,7 +91,7 @@ impl ClusterHome {
     }
 
     /// Gives back what a process had that is gone. An error if its key is not as it must be, or the engine cannot be reached.
-    pub(super) fn reap_clustered(
+    pub(crate) fn reap_clustered(
         &self,
         part: &Part,
         condition: (String, Revision),
@@ -171,7 +171,7 @@ impl ClusterHome {
     }
 
     /// Gives back what a process had that is gone; later, if the engine cannot be reached now.
-    pub(super) fn give_back(&self, part: &Part, owner: u16) {
+    pub(crate) fn reap_gone(&self, part: &Part, owner: u16) {
         let given = self.reap_clustered(part, part.absence_of(owner), owner, Reason::HolderDied);
         // Whoever has its number by now has given it back before.
         let reused = || part.present().is_ok_and(|present| present.contains(&owner));
@@ -188,7 +188,7 @@ impl ClusterHome {
         });
         let present = part.present().map_err(|_| Error::Unavailable)?;
         for owner in owners.into_iter().filter(|owner| *owner != 0 && !present.contains(owner)) {
-            self.give_back(part, owner);
+            self.reap_gone(part, owner);
         }
         Ok(())
     }
@@ -214,6 +214,3 @@ fn owner_of<M: Memory>(table: &Table<M>, dropped: Dropped) -> u16 {
         Dropped::Ticket(id) => table.owner_of_claim(id),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -2,14 +2,14 @@
 //! that a failure can be replayed.
 //!
 //! The library runs unchanged, with its tickers, down to its runtime layer (`src/rt`) and its
-//! engine (`src/home/cluster/kv.rs`). Below these, [`machine`] schedules the threads and advances
-//! the time, and [`server`] is an engine behind a network with every fault. [`workload`] uses the
-//! library, [`nemesis`] injects faults, and [`checker`] decides whether the answers can be right.
-//! [`plans`] runs random plans, and [`findings`] what failed once. The client of etcd, and the
+//! engine (`src/home/cluster/kv.rs`). Below these, `machine` schedules the threads and advances
+//! the time, and `server` is an engine behind a network with every fault. `workload` uses the
+//! library, `nemesis` injects faults, and `checker` decides whether the answers can be right.
+//! `plans` runs random plans, and `findings` what failed once. The client of etcd, and the
 //! homes of the processes of one machine, which depend on its kernel, are tested on the real thing
 //! instead.
 //!
-//! [`copies`] and [`times`] test parts of the cluster home without a simulated machine, on an
+//! `copies` and `times` test parts of the cluster home without a simulated machine, on an
 //! engine in memory.
 #![cfg(all(test, ternlease_sim))]
 
