@@ -10,14 +10,14 @@ pub(crate) mod cluster;
 #[cfg(fuzzing)]
 pub use cluster::fuzzed;
 #[cfg(target_os = "linux")]
+pub(crate) mod event_fd;
+#[cfg(target_os = "linux")]
 pub(crate) mod host;
 pub(crate) mod lifecycle;
 pub mod process;
+#[cfg(target_os = "linux")]
+pub(crate) mod read_committed;
 pub(crate) mod refused;
-#[cfg(target_os = "linux")]
-pub(crate) mod settled;
-#[cfg(target_os = "linux")]
-pub(crate) mod signal_fd;
 #[cfg(all(test, feature = "cluster", unix))]
 pub(crate) mod simulation;
 mod ticker;
@@ -39,12 +39,12 @@ use clock::Clock;
 #[cfg(feature = "cluster")]
 use cluster::ClusterHome;
 #[cfg(target_os = "linux")]
-use host::{HostHome, HostInfo, Inherited, Place};
+use host::{HostHome, HostInfo, HostPath, Inherited};
 use lifecycle::Lifecycle;
 use process::ProcessHome;
 #[cfg(target_os = "linux")]
 use refused::Refused;
-use waiters::{Role, Subscription};
+use waiters::{Subscription, WakerKind};
 
 /// What its owner gives back: it has no further use for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -237,12 +237,12 @@ pub(crate) trait Home: Debug + Send + Sync + 'static {
     fn wait_ticket(
         &self,
         ticket: TicketId,
-        role: Role,
+        kind: WakerKind,
         until: Option<Instant>,
     ) -> Result<Option<TicketState>, Error>;
 
     /// Registers a waker for a ticket, unless it is resolved.
-    fn watch(&self, ticket: TicketId, role: Role, waker: &Waker) -> Option<TicketState>;
+    fn watch(&self, ticket: TicketId, kind: WakerKind, waker: &Waker) -> Option<TicketState>;
 
     /// A descriptor that becomes readable when the ticket is resolved. A home has one for each ticket.
     #[cfg(target_os = "linux")]
@@ -350,10 +350,10 @@ impl Home for AnyHome {
         fn wait_ticket(
             &self,
             ticket: TicketId,
-            role: Role,
+            kind: WakerKind,
             until: Option<Instant>,
         ) -> Result<Option<TicketState>, Error>;
-        fn watch(&self, ticket: TicketId, role: Role, waker: &Waker) -> Option<TicketState>;
+        fn watch(&self, ticket: TicketId, kind: WakerKind, waker: &Waker) -> Option<TicketState>;
         #[cfg(target_os = "linux")]
         fn ticket_fd(&self, ticket: TicketId) -> Result<std::os::fd::OwnedFd, Error>;
         fn subscribe(&self, waker: Waker) -> Subscription;
@@ -381,8 +381,8 @@ impl AnyHome {
 
     /// The table in a file, which is made with these settings if there is none.
     #[cfg(target_os = "linux")]
-    pub fn open_host(place: Place, settings: Settings) -> Result<AnyHome, Refused> {
-        HostHome::open(place, settings).map(AnyHome::Host)
+    pub fn open_host(path: HostPath, settings: Settings) -> Result<AnyHome, Refused> {
+        HostHome::open(path, settings).map(AnyHome::Host)
     }
 
     /// The table in etcd, which is made with these settings if there is none.

@@ -19,11 +19,11 @@ use std::time::{Duration, Instant};
 pub(crate) use super::arrays::try_new_table;
 pub use super::arrays::{Arrays, NoUndo, Undo, new_table};
 use super::clock::Clock;
-use super::lifecycle::{Lifecycle, Steps};
 #[cfg(target_os = "linux")]
-use super::signal_fd::SignalFd;
+use super::event_fd::EventFd;
+use super::lifecycle::{Lifecycle, Steps};
 use super::ticker::{Ticked, Ticker};
-use super::waiters::{self, Role, Subscription, Waiters, WakeList};
+use super::waiters::{self, Subscription, Waiters, WakeList, WakerKind};
 use super::{Home, actor};
 use crate::rt::{self, Mutex, MutexGuard};
 use crate::table::command::{Collected, GrantDetail, Place, Renew};
@@ -300,7 +300,7 @@ impl Home for ProcessHome {
     fn wait_ticket(
         &self,
         ticket: TicketId,
-        role: Role,
+        kind: WakerKind,
         until: Option<Instant>,
     ) -> Result<Option<TicketState>, Error> {
         let is_over = || until.is_some_and(|until| rt::instant() >= until);
@@ -308,7 +308,7 @@ impl Home for ProcessHome {
         if found != Some(TicketState::Waiting) || is_over() {
             return Ok(found);
         }
-        found = self.watch(ticket, role, &waiters::this_thread());
+        found = self.watch(ticket, kind, &waiters::this_thread());
         // The thread may be unparked for other reasons.
         while found == Some(TicketState::Waiting) {
             self.check_open()?;
@@ -327,13 +327,13 @@ impl Home for ProcessHome {
         Ok(found)
     }
 
-    fn watch(&self, ticket: TicketId, role: Role, waker: &Waker) -> Option<TicketState> {
+    fn watch(&self, ticket: TicketId, kind: WakerKind, waker: &Waker) -> Option<TicketState> {
         let waker = waker.clone();
         let mut state = self.state.lock();
         let found = state.table.ticket(ticket);
         let place = state.table.place_of(ticket);
         let unused = match found {
-            Some(TicketState::Waiting) => state.waiters.add(place, role, waker),
+            Some(TicketState::Waiting) => state.waiters.add(place, kind, waker),
             _ => Some(waker),
         };
         drop(state);
@@ -344,7 +344,7 @@ impl Home for ProcessHome {
     #[cfg(target_os = "linux")]
     fn ticket_fd(&self, ticket: TicketId) -> Result<std::os::fd::OwnedFd, Error> {
         self.check_ticker()?;
-        let mut fd = SignalFd::new()?;
+        let mut fd = EventFd::new()?;
         let mut state = self.state.lock();
         match state.table.ticket(ticket) {
             None => return Err(Error::UnknownTicket),
@@ -352,7 +352,7 @@ impl Home for ProcessHome {
                 let place = state.table.place_of(ticket);
                 fd = state.waiters.descriptor(place, fd);
             }
-            Some(_) => fd.raise(),
+            Some(_) => fd.notify(),
         }
         drop(state);
         fd.share()

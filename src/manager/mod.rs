@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use crate::home::clock::Span;
 #[cfg(target_os = "linux")]
-use crate::home::host::Place;
+use crate::home::host::HostPath;
 use crate::home::refused::Refused;
 pub use asking::Claiming;
 pub use claim::ClaimBuilder;
@@ -216,7 +216,7 @@ impl LeaseManager {
             return Err(OpenError::new(url, Refused::words(problem)));
         }
         let settings = options.settings(Options::SHARED_LIMITS);
-        let home = Place::find(rest).and_then(|place| AnyHome::open_host(place, settings));
+        let home = HostPath::find(rest).and_then(|path| AnyHome::open_host(path, settings));
         Ok(Self::in_home(home.map_err(|why| OpenError::new(url, why))?, options))
     }
 

@@ -1,33 +1,39 @@
-//! Sleeping on words of shared memory.
+//! Futexes: sleeping on words of shared memory.
+//!
+//! Invariant: the kernel compares each word with the value that it should still have, and sleeps only
+//! if it has, in one step against every wake. So no wake after a change of a word is missed. Every wait
+//! may return for no reason.
+//!
+//! A kernel before Linux 5.16, or a seccomp filter, may refuse to wait for several words. Then only the
+//! first is waited for, and no longer than [`FILE_CHECK_INTERVAL`]: a wake by another word is that late.
 
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::CHECK_INTERVAL;
+use super::FILE_CHECK_INTERVAL;
 use crate::rt::atomic::AtomicU32;
 use crate::table::cell::Cell64;
 
-/// A word, and the value with which it is worth sleeping.
+/// A word, and the value with which to sleep.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sleep<'a> {
+pub(super) struct FutexWait<'a> {
     address: *const u32,
     value: u32,
     word: PhantomData<&'a AtomicU32>,
 }
 
-impl<'a> Sleep<'a> {
+impl<'a> FutexWait<'a> {
     pub fn on(word: &'a AtomicU32, value: u32) -> Self {
-        Sleep { address: address_of(word), value, word: PhantomData }
+        FutexWait { address: address_of(word), value, word: PhantomData }
     }
 
-    /// On the half of a larger word that is not 0 once the word is something else than 0.
+    /// The half of a larger word that is not 0 once the word is not.
     pub fn on_lower_half(word: &'a Cell64, value: u32) -> Self {
-        Sleep { address: lower_half(word), value, word: PhantomData }
+        FutexWait { address: lower_half(word), value, word: PhantomData }
     }
 }
 
-/// Only the kernel looks through these.
 fn address_of(word: &AtomicU32) -> *const u32 {
     (&raw const *word).cast()
 }
@@ -37,8 +43,8 @@ fn lower_half(word: &Cell64) -> *const u32 {
     words.wrapping_add(cfg!(target_endian = "big") as usize)
 }
 
-/// As many words can be slept on at once.
-pub(super) const MOST: usize = 128;
+/// So many words can be waited for at once.
+const WAITS_MAX: usize = 128;
 
 /// `struct futex_waitv` of the kernel.
 #[repr(C)]
@@ -54,31 +60,30 @@ struct WaitV {
 const SIZE_U32: u32 = 2;
 
 /// Sleeps while the word has the value, until it is woken, or for so long. May return for no reason.
-pub(super) fn wait(sleep: Sleep<'_>, time: Duration) {
+pub(super) fn wait(wait: FutexWait<'_>, time: Duration) {
     let time = timespec(time);
     // SAFETY: the word is a live atomic, `time` a valid time; the call writes nothing.
     unsafe {
         libc::syscall(
             libc::SYS_futex,
-            sleep.address,
+            wait.address,
             libc::FUTEX_WAIT,
-            sleep.value,
+            wait.value,
             &time as *const libc::timespec,
         );
     }
 }
 
-/// As [`wait`], on several words at once, of which the first [`MOST`] count. If the kernel cannot do
-/// that, this sleeps on the first, and not for long.
-pub(super) fn wait_any(sleeps: &[Sleep<'_>], time: Duration) {
-    if UNKNOWN.load(Ordering::Relaxed) {
-        return wait_for_first(sleeps, time);
+/// As [`wait`], on the first [`WAITS_MAX`] of these words at once.
+pub(super) fn wait_any(waits: &[FutexWait<'_>], time: Duration) {
+    if NO_WAITV.load(Ordering::Relaxed) {
+        return wait_first(waits, time);
     }
-    let mut list = [WaitV::default(); MOST];
-    let count = sleeps.len().min(MOST);
-    for (place, sleep) in list.iter_mut().zip(sleeps) {
-        let address = sleep.address as u64;
-        *place = WaitV { value: sleep.value as u64, address, flags: SIZE_U32, reserved: 0 };
+    let mut list = [WaitV::default(); WAITS_MAX];
+    let count = waits.len().min(WAITS_MAX);
+    for (place, wait) in list.iter_mut().zip(waits) {
+        let address = wait.address as u64;
+        *place = WaitV { value: wait.value as u64, address, flags: SIZE_U32, reserved: 0 };
     }
     let mut until = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `until` is a valid place for the answer.
@@ -86,7 +91,8 @@ pub(super) fn wait_any(sleeps: &[Sleep<'_>], time: Duration) {
     let nanos = until.tv_nsec as u64 + time.subsec_nanos() as u64;
     until.tv_sec += (time.as_secs() + nanos / 1_000_000_000) as libc::time_t;
     until.tv_nsec = (nanos % 1_000_000_000) as libc::c_long;
-    // SAFETY: `count` entries of the list are filled in and name live atomics; `until` is a valid time; the call writes nothing.
+    // SAFETY: `count` entries of the list name live atomics, `until` is a valid time, and the call
+    // writes nothing.
     let woken = unsafe {
         libc::syscall(
             libc::SYS_futex_waitv,
@@ -99,31 +105,31 @@ pub(super) fn wait_any(sleeps: &[Sleep<'_>], time: Duration) {
     };
     let error = std::io::Error::last_os_error().raw_os_error();
     if woken < 0 && matches!(error, Some(libc::ENOSYS | libc::EPERM)) {
-        UNKNOWN.store(true, Ordering::Relaxed);
-        wait_for_first(sleeps, time);
+        NO_WAITV.store(true, Ordering::Relaxed);
+        wait_first(waits, time);
     }
 }
 
-/// The kernel is older than Linux 5.16, or forbids it: it need not be asked again.
-static UNKNOWN: AtomicBool = AtomicBool::new(false);
+/// The kernel has refused to wait for several words, and is not asked again.
+static NO_WAITV: AtomicBool = AtomicBool::new(false);
 
-fn wait_for_first(sleeps: &[Sleep<'_>], time: Duration) {
-    if let Some(first) = sleeps.first() {
-        wait(*first, time.min(CHECK_INTERVAL));
+fn wait_first(waits: &[FutexWait<'_>], time: Duration) {
+    if let Some(first) = waits.first() {
+        wait(*first, time.min(FILE_CHECK_INTERVAL));
     }
 }
 
-/// Wakes one who sleeps on the word.
+/// Wakes one waiter.
 pub(super) fn wake_one(word: &AtomicU32) {
     wake(address_of(word), 1);
 }
 
-/// Wakes all who sleep on the word.
+/// Wakes all waiters.
 pub(super) fn wake_all(word: &AtomicU32) {
     wake(address_of(word), i32::MAX);
 }
 
-/// Wakes all who sleep on the lower half of the word.
+/// Wakes all waiters of the lower half of the word.
 pub(super) fn wake_lower_half(word: &Cell64) {
     wake(lower_half(word), i32::MAX);
 }

@@ -1,10 +1,10 @@
-//! What there is to know of a file: for people who want to see who uses it and whether all is well.
+//! What a file and the processes that use it look like, for people.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use super::layout::slot_state;
-use super::{Host, lock_word, owner_of};
+use super::{Attachment, lock, owner_of};
 use crate::home::arrays::{Arrays, Undo};
 use crate::table::{Table, Time};
 
@@ -68,16 +68,15 @@ pub struct LockInfo {
     pub since: Time,
 }
 
-impl Host {
-    /// Who has the lock.
+impl Attachment {
+    /// The owner of the lock.
     pub fn lock_info(&self) -> Option<LockInfo> {
         let word = self.file.preamble.word.get();
-        lock_word::slot_in(word)?;
+        lock::slot_in(word)?;
         let since = self.file.preamble.since.load(Ordering::Relaxed);
         Some(LockInfo { process: self.process_of(word), since })
     }
 
-    /// What there is to know, the lock apart.
     pub fn info<U: Undo>(&self, table: &Table<Arrays<U>>, lock: Option<LockInfo>) -> HostInfo {
         let (leases, tickets) = (table.leases(), table.tickets());
         let processes = self.used_slots().filter_map(|(index, slot)| {
@@ -85,8 +84,8 @@ impl Host {
             let life = match slot.state.load(Ordering::Acquire) {
                 slot_state::FREE => return None,
                 _ if !taken => Life::Gone,
-                slot_state::TREE => Life::Tree,
-                _ if !slot.life.goes_on() => Life::Dying,
+                slot_state::INHERITED => Life::Tree,
+                _ if !slot.life.is_alive() => Life::Dying,
                 _ => Life::Lives,
             };
             let owner = owner_of(index);
@@ -101,7 +100,7 @@ impl Host {
             })
         });
         HostInfo {
-            path: self.place.path.clone(),
+            path: self.path.path.clone(),
             bytes: self.file.size as u64,
             processes: processes.collect(),
             lock,
