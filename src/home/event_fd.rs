@@ -32,16 +32,16 @@ impl EventFd {
     /// Makes it readable.
     pub fn notify(&self) {
         let one = 1u64.to_ne_bytes();
-        // SAFETY: the descriptor is open and the bytes are valid. An eventfd takes all eight or, if it
-        // is readable already, none.
+        // SAFETY: the descriptor is open and the bytes are valid. An eventfd takes all eight or, if
+        // it is readable already, none.
         unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
     }
 
     /// Makes it unreadable.
     pub fn drain(&self) {
         let mut count = [0u8; 8];
-        // SAFETY: the descriptor is open and the bytes are valid for writes. An eventfd gives all eight
-        // or, if it is not readable, none.
+        // SAFETY: the descriptor is open and the bytes are valid for writes. An eventfd gives all
+        // eight or, if it is not readable, none.
         unsafe { libc::read(self.0.as_raw_fd(), count.as_mut_ptr().cast(), count.len()) };
     }
 }

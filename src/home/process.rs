@@ -175,15 +175,6 @@ impl ProcessHome {
         let _ = state.table.advance(self.now(&state));
         self.unlock(state);
     }
-
-    /// An error if a ticket will never be resolved.
-    fn check_open(&self) -> Result<(), Error> {
-        match self.steps.get() {
-            Lifecycle::Poisoned => Err(Error::Corrupt),
-            Lifecycle::Closed => Err(Error::Closed),
-            _ => Ok(()),
-        }
-    }
 }
 
 impl Ticked for ProcessHome {
@@ -311,7 +302,7 @@ impl Home for ProcessHome {
         found = self.watch(ticket, kind, &waiters::this_thread());
         // The thread may be unparked for other reasons.
         while found == Some(TicketState::Waiting) {
-            self.check_open()?;
+            self.lifecycle().check_open()?;
             if is_over() {
                 break;
             }

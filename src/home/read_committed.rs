@@ -2,13 +2,15 @@
 //!
 //! Data structure: a flag that says that there are uncommitted changes, and a count of roll-backs.
 //!
-//! Locking rule: writers change both with the lock of the table, in this order: set the flag, change the
-//! table, and then clear the flag to commit; or restore the table, count the roll-back, clear the flag.
+//! Locking rule: writers change both with the lock of the table, in this order: set the flag,
+//! change the table, and then clear the flag to commit; or restore the table, count the roll-back,
+//! clear the flag.
 //!
-//! Invariant: *no change that is rolled back is returned.* A reader that has read a change also reads
-//! that the flag is set, or what was done after that. If the flag is clear after its read, the change was
-//! committed or rolled back, and in the latter case the reader finds the count changed. So it reads the
-//! flag first and then the count. In the other order, a roll-back could come between the two.
+//! Invariant: *no change that is rolled back is returned.* A reader that has read a change also
+//! reads that the flag is set, or what was done after that. If the flag is clear after its read,
+//! the change was committed or rolled back, and in the latter case the reader finds the count
+//! changed. So it reads the flag first and then the count. In the other order, a roll-back could
+//! come between the two.
 
 #[cfg(any(feature = "cluster", loom))]
 use crate::rt::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -2,28 +2,28 @@
 //!
 //! Data structure: each slot of the file has one [`EventCount`], which the ticker of its process
 //! parks on, and three words that say what other processes notify it of: `wants_tickets`,
-//! `wants_events` and `wake_before`. Threads that wait for a ticket park on the ticket itself and on
-//! the alarm of their process, a word in its own memory.
+//! `wants_events` and `wake_before`. Threads that wait for a ticket park on the ticket itself and
+//! on the alarm of their process, a word in its own memory.
 //!
-//! Locking rule: `wants_tickets` and `wants_events` change under the lock of the file. `wake_before`
-//! changes without it, by its own process. A command notifies after it has unlocked.
+//! Locking rule: `wants_tickets` and `wants_events` change under the lock of the file.
+//! `wake_before` changes without it, by its own process. A command notifies after it has unlocked.
 //!
 //! Invariants:
 //!
 //! 1. *No notification is missed by a parked ticker.* The ticker sets `parked` before the kernel
-//!    compares `seq` with what the ticker had read; `notify` changes `seq` before it reads `parked`.
-//!    A sequentially consistent fence lies between the two steps of each. If `notify` reads that
-//!    nothing is parked, the kernel finds `seq` changed.
-//! 2. *No earlier deadline is missed.* The ticker sets `wake_before` to the maximum before it reads the
-//!    next deadline of the table, then to that deadline. A command commits the earlier deadline before
-//!    it reads `wake_before`, with fences as above. So either the ticker reads the new deadline, or
-//!    the command reads a `wake_before` that is later and notifies.
-//! 3. *No process is missed.* The ticker sets `wake_before` before it looks which processes there are;
-//!    a process that attaches says so before it reads `wake_before`.
+//!    compares `seq` with what the ticker had read; `notify` changes `seq` before it reads
+//!    `parked`. A sequentially consistent fence lies between the two steps of each. If `notify`
+//!    reads that nothing is parked, the kernel finds `seq` changed.
+//! 2. *No earlier deadline is missed.* The ticker sets `wake_before` to the maximum before it reads
+//!    the next deadline of the table, then to that deadline. A command commits the earlier deadline
+//!    before it reads `wake_before`, with fences as above. So either the ticker reads the new
+//!    deadline, or the command reads a `wake_before` that is later and notifies.
+//! 3. *No process is missed.* The ticker sets `wake_before` before it looks which processes there
+//!    are; a process that attaches says so before it reads `wake_before`.
 //! 4. *A notification is lost only with its process.* If that process was killed, the process that
-//!    takes over its lock or frees its slot notifies the owners of all uncollected tickets. If it was
-//!    stopped, the ticker of the waiting process finds the resolved ticket when it next checks the
-//!    file, which no event announces, so that it looks every [`super::FILE_CHECK_INTERVAL`].
+//!    takes over its lock or frees its slot notifies the owners of all uncollected tickets. If it
+//!    was stopped, the ticker of the waiting process finds the resolved ticket when it next checks
+//!    the file, which no event announces, so that it looks every [`super::FILE_CHECK_INTERVAL`].
 //!
 //! `interleavings.rs` has models of 1, 2 and of a thread that parks on a ticket.
 
@@ -36,8 +36,8 @@ use crate::home::clock::Clock;
 use crate::rt::atomic::{AtomicU32, Ordering, fence};
 use crate::table::{Memory, Time};
 
-/// How soon and how late the ticker looks again after a process that is dying: the first time, and at
-/// most.
+/// How soon and how late the ticker looks again after a process that is dying: the first time, and
+/// at most.
 const DYING_POLL: (Duration, Duration) = (Duration::from_micros(25), Duration::from_millis(1));
 
 /// Keeps the deadlines of parks within what the kernel takes for a time.
@@ -84,11 +84,16 @@ impl Slot {
         self.events.notify(futex::wake_one);
     }
 
-    /// The process is notified when another attaches, and when a deadline before this time is set; 0:
-    /// of neither.
+    /// The process is notified when another attaches, and when a deadline before this time is set;
+    /// 0: of neither.
     pub fn set_wake_before(&self, time: Time) {
         self.wake_before.store(time, Ordering::SeqCst);
         fence(Ordering::SeqCst);
+    }
+
+    /// To be read after a change that a ticker reads after [`Self::set_wake_before`].
+    pub fn watches_nothing(&self) -> bool {
+        self.wake_before.load(Ordering::SeqCst) == 0
     }
 
     /// The next deadline of the table, before which the process is notified of any earlier one.
@@ -164,7 +169,8 @@ impl Attachment {
         wants(&slot.wants_tickets) || wants(&slot.wants_events)
     }
 
-    /// Counted anew each time: a process may die between the change of its flag and that of the count.
+    /// Counted anew each time: a process may die between the change of its flag and that of the
+    /// count.
     pub(super) fn count_event_readers(&self) {
         let readers = self.used_slots().filter(|(_, slot)| {
             let wants_events = slot.wants_events.load(Ordering::Acquire);
@@ -177,7 +183,7 @@ impl Attachment {
     pub(super) fn notify_of_attach(&self) {
         fence(Ordering::SeqCst);
         for (index, slot) in self.used_slots() {
-            if index != self.slot && slot.wake_before.load(Ordering::SeqCst) != 0 {
+            if index != self.slot && !slot.watches_nothing() {
                 slot.notify();
             }
         }
@@ -186,8 +192,8 @@ impl Attachment {
 
 /// Parking.
 impl Attachment {
-    /// Parks until the ticket in this place is resolved, until the alarm, a word of this process, has
-    /// another value than this, or for so long. May return for no reason.
+    /// Parks until the ticket in this place is resolved, until the alarm, a word of this process,
+    /// has another value than this, or for so long. May return for no reason.
     pub fn park_on_ticket(&self, place: usize, alarm: (&AtomicU32, u32), time: Duration) {
         if let Some(ticket) = self.file.arrays.tickets().get(place) {
             let begun = Clock::Real.now();
@@ -205,7 +211,7 @@ impl Attachment {
 
     /// A thread of this process has begun to wait: wakes the ticker, if it watches nothing.
     pub fn wake_idle_ticker(&self) {
-        if self.own_slot().wake_before.load(Ordering::SeqCst) == 0 {
+        if self.own_slot().watches_nothing() {
             self.own_slot().notify();
         }
     }
@@ -214,8 +220,8 @@ impl Attachment {
     /// until a process begins to die, and only briefly if one is dying already: its end is not
     /// announced.
     ///
-    /// Whether a process lives is decided where it is put on the list, so that a death since any look
-    /// before cannot be missed.
+    /// Whether a process lives is decided where it is put on the list, so that a death since any
+    /// look before cannot be missed.
     pub fn park_ticker(&self, seq: u32, watch: bool, mut time: Duration) {
         let own = self.own_slot();
         let mut words = Vec::new();

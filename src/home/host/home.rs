@@ -1,14 +1,14 @@
 //! The home of a table that the processes of one machine share in a file.
 //!
-//! Data structure: the table lies in the file. This process has its own view of it, with the waiters and
-//! subscribers of its threads, behind a mutex; and a ticker, which runs what is due.
+//! Data structure: the table lies in the file. This process has its own view of it, with the
+//! waiters and subscribers of its threads, behind a mutex; and a ticker, which runs what is due.
 //!
 //! Locking rule: a command takes the mutex of this process, then the lock of the file
 //! ([`HostHome::lock`]). Wakers are called with neither.
 //!
-//! A command is: lock, roll back what a dead owner of the lock had begun, apply, commit, unlock, notify.
-//! While it runs, the journal in the file has what it overwrites. Dropping the [`Guard`] commits; if a
-//! panic cuts the command short, it rolls back.
+//! A command is: lock, roll back what a dead owner of the lock had begun, apply, commit, unlock,
+//! notify. While it runs, the journal in the file has what it overwrites. Dropping the [`Guard`]
+//! commits; if a panic cuts the command short, it rolls back.
 //!
 //! Invariants:
 //!
@@ -27,12 +27,12 @@
 //! | that process was stopped before | the ticker of this process, when it checks the file |
 //! | the home is closed, or a panic poisons it | that thread, by the alarm |
 //! | the table is corrupt, its file is lost | the ticker of this process, by the alarm |
-//! | the claim waits no longer; the caller waits no longer | no process: the thread knows both times |
+//! | the claim or the caller waits no longer | no process: the thread knows both times |
 //! | a lease ends, its holder dies | a command: the ticker runs it, unless another is earlier |
 //!
 //! So the ticker must watch while a thread waits: a thread that parks puts its ticket on the list
-//! `parked` and then wakes the ticker if that watches nothing; the ticker says that it watches nothing
-//! before it reads the list.
+//! `parked` and then wakes the ticker if that watches nothing; the ticker says that it watches
+//! nothing before it reads the list.
 
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -40,6 +40,7 @@ use std::sync::{Arc, mpsc};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
+use super::layout::slot_state;
 use super::liveness::Inherited;
 use super::lock::Acquired;
 use super::{Attachment, FILE_CHECK_INTERVAL, HostInfo, HostPath, Journal, owner_of};
@@ -70,8 +71,8 @@ const END_LOCK_TIMEOUT: Duration = Duration::from_millis(50);
 /// How often a read without the lock is tried again while a command runs, before it takes the lock.
 const READ_TRIES: u32 = 64;
 
-/// How far a table may be ahead of the clock of a process, in microseconds: far more than the clocks
-/// of two processors differ.
+/// How far a table may be ahead of the clock of a process, in microseconds: far more than the
+/// clocks of two processors differ.
 const CLOCK_SKEW_MAX: Time = 1_000_000;
 
 /// How often the ticker runs what is due while no thread of its process waits.
@@ -202,15 +203,15 @@ impl HostHome {
         Ok(())
     }
 
-    /// The end of the ticker's thread announces the end of this process, so the kernel has to know the
-    /// thread before the process waits for anything.
+    /// The end of the ticker's thread announces the end of this process, so the kernel has to know
+    /// the thread before the process waits for anything.
     fn start_ticker(self: &Arc<Self>) -> std::io::Result<()> {
         let system =
             |number: Option<i32>| std::io::Error::from_raw_os_error(number.unwrap_or(libc::EAGAIN));
         let (sender, started) = mpsc::channel();
         let home = self.clone();
         self.ticker.start_with("tern-keeper", move || {
-            let armed = home.host.arm_liveness();
+            let armed = home.host.own_slot().life.arm();
             let _ = sender.send(armed.as_ref().map(|_| ()).map_err(|error| error.raw_os_error()));
             if armed.is_ok() {
                 ticker::run(&*home);
@@ -245,8 +246,8 @@ impl HostHome {
         &self.host.file.journal
     }
 
-    /// Takes the mutex and the lock. Waits at most so long for a process that has the lock and does not
-    /// run.
+    /// Takes the mutex and the lock. Waits at most so long for a process that has the lock and does
+    /// not run.
     #[inline(always)]
     fn lock(&self, limit: Duration) -> Result<Guard<'_>, HomeError> {
         let host = &self.host;
@@ -304,7 +305,8 @@ impl HostHome {
     }
 
     /// Rolls back a command of this process that a panic has cut short, or that found the table
-    /// damaged. What this process itself has noted of the table is not rolled back, so it is poisoned.
+    /// damaged. What this process itself has noted of the table is not rolled back, so it is
+    /// poisoned.
     #[cold]
     fn roll_back_own(&self, cut_short: bool) {
         let rolled_back = self.journal().is_empty() || self.journal().roll_back().is_ok();
@@ -343,8 +345,8 @@ impl HostHome {
         let now = clock.max(state.table.now());
         // Of the lock: for waiters that look whether its owner is stuck.
         self.host.file.preamble.since.store(now, Ordering::Relaxed);
-        // All processes have one clock. A table that is ahead of it would make all leases last until
-        // the clock has reached it.
+        // All processes have one clock. A table that is ahead of it would make all leases last
+        // until the clock has reached it.
         if now - clock > CLOCK_SKEW_MAX {
             state.table.mark_corrupt();
         }
@@ -437,11 +439,11 @@ impl HostHome {
         // Heirs that had nothing left have ended as they should.
         let died = !host.is_inherited(slot) || reaped.leases != 0;
         if died {
-            table.record_death(now, host.process_in(slot), reaped);
+            table.record_death(now, host.file.slots[slot].process.load(Ordering::Relaxed), reaped);
         }
         self.journal().commit();
         if died {
-            host.count_death();
+            host.file.preamble.deaths.fetch_add(1, Ordering::AcqRel);
         }
         host.free_slot(slot);
         self.notify_uncollected(table);
@@ -465,7 +467,8 @@ impl HostHome {
         self.wake_parked();
     }
 
-    /// Wakes the threads of this process that wait for tickets, after the change that they must see.
+    /// Wakes the threads of this process that wait for tickets, after the change that they must
+    /// see.
     fn wake_parked(&self) {
         self.alarm.fetch_add(1, Ordering::Release);
         self.host.wake_private(&self.alarm);
@@ -501,15 +504,19 @@ impl HostHome {
         self.host.set_interest(waiters.has_subscribers(), waiters.has_waiters());
     }
 
-    /// An error if a ticket will never be resolved.
-    fn check_open(&self) -> Result<(), Error> {
-        match self.lifecycle() {
-            Lifecycle::Forked => Err(Error::Forked),
-            Lifecycle::Poisoned => Err(Error::Corrupt),
-            Lifecycle::Closed => Err(Error::Closed),
-            _ if self.host.is_corrupt() => Err(Error::Corrupt),
-            _ => Ok(()),
-        }
+    /// Changes the waiters or subscribers, also if the lock of the file cannot be had.
+    fn register<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let result = match self.lock(LOCK_TIMEOUT) {
+            Ok(mut state) => {
+                let result = change(&mut state);
+                self.update_interest(&state.waiters);
+                self.unlock(state);
+                result
+            }
+            Err(_) => change(&mut self.state.lock()),
+        };
+        self.host.own_slot().notify();
+        result
     }
 
     fn place_of(&self, ticket: TicketId) -> usize {
@@ -641,7 +648,8 @@ impl Home for HostHome {
         self.read(|table| query.answer(table))
     }
 
-    /// Claims once more if the claim was not granted and processes were dead that had not been reaped.
+    /// Claims once more if the claim was not granted and processes were dead that had not been
+    /// reaped.
     fn claim<D: GrantDetail>(&self, claim: &Claim<'_>) -> Result<Placed<D>, Error> {
         let host = &self.host;
         let claim = Claim { owner: host.owner(), ..*claim };
@@ -756,7 +764,10 @@ impl Home for HostHome {
             if found != Some(TicketState::Waiting) || left.is_some_and(|left| left.is_zero()) {
                 return Ok(found);
             }
-            self.check_open()?;
+            self.lifecycle().check_open()?;
+            if self.host.is_corrupt() {
+                return Err(Error::Corrupt);
+            }
             let mut time = left.unwrap_or(Duration::MAX);
             if let Some(end) = table::wait_end(&self.memory, ticket) {
                 match end.saturating_sub(Clock::Real.now()) {
@@ -780,24 +791,15 @@ impl Home for HostHome {
             return None;
         }
         let waker = waker.clone();
-        let add = |waiters: &mut Waiters, found| match found {
-            Some(TicketState::Waiting) => waiters.add(self.place_of(ticket), kind, waker),
-            _ => Some(waker),
-        };
-        let (found, unused) = match self.lock(LOCK_TIMEOUT) {
-            Ok(mut state) => {
-                let found = self.unless_lost(state.table.ticket(ticket));
-                let unused = add(&mut state.waiters, found);
-                self.update_interest(&state.waiters);
-                (found, unused)
+        let (found, unused) = self.register(|state| {
+            let found = self.unless_lost(state.table.ticket(ticket));
+            match found {
+                Some(TicketState::Waiting) => {
+                    (found, state.waiters.add(self.place_of(ticket), kind, waker))
+                }
+                _ => (found, Some(waker)),
             }
-            Err(_) => {
-                let found = self.read_unlocked(|table| table.ticket(ticket));
-                let found = self.unless_lost(found);
-                (found, add(&mut self.state.lock().waiters, found))
-            }
-        };
-        self.host.own_slot().notify();
+        });
         drop(unused);
         found
     }
@@ -825,18 +827,7 @@ impl Home for HostHome {
         if self.host.is_forked() {
             return Subscription::default();
         }
-        let add = |state: &mut State| state.waiters.subscribe(state.table.last_event(), waker);
-        let subscription = match self.lock(LOCK_TIMEOUT) {
-            Ok(mut state) => {
-                let subscription = add(&mut state);
-                self.update_interest(&state.waiters);
-                self.unlock_and_notify(state);
-                subscription
-            }
-            Err(_) => add(&mut self.state.lock()),
-        };
-        self.host.own_slot().notify();
-        subscription
+        self.register(|state| state.waiters.subscribe(state.table.last_event(), waker))
     }
 
     fn unsubscribe(&self, subscription: Subscription) {
@@ -874,8 +865,8 @@ impl Home for HostHome {
 }
 
 impl HostHome {
-    /// The state of a lease. An uncommitted state is not returned, except that a lease is held: it is
-    /// until the command that ends it is committed.
+    /// The state of a lease. An uncommitted state is not returned, except that a lease is held: it
+    /// is until the command that ends it is committed.
     #[inline(always)]
     fn state_by(&self, lease: LeaseId, clock: impl Fn() -> Time) -> Option<LeaseState> {
         let read = || table::lease_state(&self.memory, lease, &clock);
@@ -913,7 +904,7 @@ impl HostOps for HostHome {
         let now = self.now(&state);
         self.reap_stale_owner(&state.table, slot, now);
         // Before the lease is transferred: what belongs to a free slot is never reaped.
-        host.register_inherited(slot, now);
+        host.fill_slot(slot, slot_state::INHERITED, now);
         state.table.set_principal(owner_of(slot));
         let given = state.table.give_to(now, lease, owner_of(slot));
         if given.is_err() {

@@ -1,7 +1,7 @@
-//! Loom models of the words of a file that processes change without its lock. A lock and a condition
-//! variable stand for the kernel: what it compares before a sleep, it compares with the lock with which
-//! it wakes. No sleep ends by itself, unless the model says so: loom reports a sleep without an end as
-//! a deadlock.
+//! Loom models of the words of a file that processes change without its lock. A lock and a
+//! condition variable stand for the kernel: what it compares before a sleep, it compares with the
+//! lock with which it wakes. No sleep ends by itself, unless the model says so: loom reports a
+//! sleep without an end as a deadlock.
 
 use std::collections::BTreeSet;
 use std::ptr::NonNull;
@@ -23,8 +23,8 @@ use crate::rt::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use crate::table::cell::{Cell, Cell64, Touched};
 use crate::zeroed::ZeroedArray;
 
-/// Explores the model, and checks that it came to exactly these observations: a model that never came
-/// to the interesting ones would prove nothing.
+/// Explores the model, and checks that it came to exactly these observations: a model that never
+/// came to the interesting ones would prove nothing.
 fn explore<T: Ord + Clone + std::fmt::Debug + Send + 'static>(
     preemptions: Option<usize>,
     expected: &[T],
@@ -182,8 +182,8 @@ fn a_living_owner_keeps_the_lock() {
     });
 }
 
-/// A process dies with the lock: one waiter takes over from it and sees what it had done; the others get
-/// the lock from that one.
+/// A process dies with the lock: one waiter takes over from it and sees what it had done; the
+/// others get the lock from that one.
 #[test]
 fn a_dead_owners_lock_is_inherited_once() {
     let died = |acquired| matches!(acquired, Ok(Acquired::OwnerDied { .. }));
@@ -207,8 +207,8 @@ fn a_dead_owners_lock_is_inherited_once() {
     });
 }
 
-/// The slot of the dead owner is taken by another process, which takes the lock: a waiter that had found
-/// the owner dead does not take over from that one.
+/// The slot of the dead owner is taken by another process, which takes the lock: a waiter that had
+/// found the owner dead does not take over from that one.
 #[test]
 fn a_slot_that_is_used_again_is_not_taken_for_dead() {
     explore(Some(3), &[0, 1], || {
@@ -259,8 +259,8 @@ fn notification_is_never_missed() {
     });
 }
 
-/// A ticker that parks until the next deadline, and a command that sets an earlier one: the ticker does
-/// not sleep beyond it.
+/// A ticker that parks until the next deadline, and a command that sets an earlier one: the ticker
+/// does not sleep beyond it.
 #[test]
 fn earlier_deadline_is_never_missed() {
     const LATE: u64 = 9;
@@ -292,8 +292,8 @@ fn earlier_deadline_is_never_missed() {
     });
 }
 
-/// A thread puts its ticket on the list and parks; the ticker, which says that it watches nothing before
-/// it reads the list, does not park while the ticket is on it.
+/// A thread puts its ticket on the list and parks; the ticker, which says that it watches nothing
+/// before it reads the list, does not park while the ticket is on it.
 #[test]
 fn parked_thread_always_has_a_ticker_that_watches() {
     explore(Some(3), &[()], || {
@@ -302,7 +302,7 @@ fn parked_thread_always_has_a_ticker_that_watches() {
         let waiter = thread::spawn(move || {
             let (slot, parked, kernel) = &*other;
             *parked.lock().unwrap() = true;
-            if slot.wake_before.load(Ordering::SeqCst) == 0 {
+            if slot.watches_nothing() {
                 slot.events.notify(|_| kernel.wake_one());
             }
         });
@@ -359,12 +359,12 @@ fn waiter_is_woken_by_resolution_and_by_alarm() {
 
 /// A reader without the lock never returns a change that the journal rolls back meanwhile.
 #[test]
-fn what_a_journal_undoes_is_told_to_nobody() {
+fn change_that_a_journal_rolls_back_is_never_read() {
     explore(None, &[None, Some(0)], || journal(|journal| journal.roll_back().unwrap()));
 }
 
 #[test]
-fn what_a_journal_commits_is_told_once_it_counts() {
+fn change_that_a_journal_commits_is_read_from_then_on() {
     explore(None, &[None, Some(0), Some(1)], || journal(|journal| journal.commit()));
 }
 
@@ -373,7 +373,7 @@ fn journal(end: impl Fn(&Journal)) -> Option<u64> {
     let preamble: &'static Preamble = Box::leak(Box::default());
     let table: &'static [Cell64; 1] = Box::leak(Box::default());
     let notes = ZeroedArray::try_new(4).unwrap();
-    // SAFETY: the cells stay for ever, and are all of the table.
+    // SAFETY: the cells stay forever, and are all of the table.
     let journal =
         unsafe { Journal::new(preamble, notes, NonNull::from(table).cast(), size_of_val(table)) };
     let own = journal.clone();

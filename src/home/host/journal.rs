@@ -1,20 +1,22 @@
 //! The undo journal of a file: the next owner of the lock can roll back what a dead one had begun.
 //!
-//! Data structure: an array of notes, each an address in the table and its old value, and their number.
-//! The number is in both halves of one word: a damaged number would roll back what is committed.
+//! Data structure: an array of notes, each an address in the table and its old value, and their
+//! number. The number is in both halves of one word: a damaged number would roll back what is
+//! committed.
 //!
 //! Locking rule: only the owner of the lock of the file uses it. Readers without the lock read only
 //! whether it is empty and how often it was rolled back (`read_committed.rs`).
 //!
 //! Invariants:
 //!
-//! 1. *A cell that has changed has a note.* A command writes the note, then the number, then the cell.
-//!    Each store releases, and a processor whose process is killed completes its stores in order.
+//! 1. *A cell that has changed has a note.* A command writes the note, then the number, then the
+//!    cell. Each store releases, and a processor whose process is killed completes its stores in
+//!    order.
 //! 2. *A command commits in one step:* the store of the number 0.
-//! 3. *A roll-back can be repeated.* It goes backwards through the notes and restores old values, so a
-//!    process that dies while it rolls back leaves the same to the next.
-//! 4. *A word that others change without the lock* (`table/slot.rs`) is restored only if it still has
-//!    the value that the command gave it: a later renewal stands.
+//! 3. *A roll-back can be repeated.* It goes backwards through the notes and restores old values,
+//!    so a process that dies while it rolls back leaves the same to the next.
+//! 4. *A word that others change without the lock* (`table/slot.rs`) is restored only if it still
+//!    has the value that the command gave it: a later renewal stands.
 
 use std::ptr::NonNull;
 
@@ -53,7 +55,7 @@ pub(crate) struct Journal {
     bytes: usize,
 }
 
-// SAFETY: what it points to is shared memory that is only used as atomics and stays for ever.
+// SAFETY: what it points to is shared memory that is only used as atomics and stays forever.
 unsafe impl Send for Journal {}
 // SAFETY: as above.
 unsafe impl Sync for Journal {}
@@ -64,7 +66,7 @@ pub(crate) struct Corrupt;
 
 impl Journal {
     /// # Safety
-    /// The `bytes` from `base` on must be the table's memory, aligned to 8, and stay for ever.
+    /// The `bytes` from `base` on must be the table's memory, aligned to 8, and stay forever.
     pub unsafe fn new(
         preamble: &'static Preamble,
         notes: ZeroedArray<Note>,

@@ -1,8 +1,8 @@
 //! The layout of a file: a preamble, slots for processes, the journal, and the table.
 //!
-//! Every process that maps the file may run another build of the library, so this is a stored format:
-//! [`VERSION`] grows with every change of it. All words are atomic integers, of which zero is a value,
-//! and nothing is a pointer: processes map the file at different addresses.
+//! Processes that map the file may run different builds of the library, so this is a stored
+//! format: [`VERSION`] grows with every change of it. All words are atomic integers, of which zero
+//! is a value. Nothing is a pointer: processes map the file at different addresses.
 
 use std::ptr::NonNull;
 
@@ -11,7 +11,7 @@ use super::journal::{Journal, Note};
 use super::liveness::LivenessWord;
 use super::lock::LockWord;
 use crate::home::arrays::Arrays;
-use crate::rt::atomic::{AtomicU32, AtomicU64};
+use crate::rt::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::table::Limits;
 use crate::zeroed::{Zeroed, ZeroedArray};
 
@@ -43,6 +43,19 @@ pub(crate) struct Preamble {
     pub status: AtomicU32,
     pub size: AtomicU64,
     pub lock: Lock,
+}
+
+impl Preamble {
+    pub fn boot(&self) -> [u64; 2] {
+        [0, 1].map(|part: usize| self.boot[part].load(Ordering::Relaxed))
+    }
+
+    pub fn limits(&self) -> Limits {
+        let [leases, tickets, resources, history] =
+            [&self.leases, &self.tickets, &self.resources, &self.history]
+                .map(|limit| limit.load(Ordering::Relaxed));
+        Limits { leases, tickets, resources, history }
+    }
 }
 
 /// What changes with every command, on a line of its own.
@@ -96,8 +109,8 @@ pub(crate) struct Slot {
 pub(super) mod status {
     /// The table is damaged.
     pub const CORRUPT: u32 = 1;
-    /// The file was deleted, renamed, replaced or truncated while in use: new processes do not share
-    /// this table.
+    /// The file was deleted, renamed, replaced or truncated while in use: new processes do not
+    /// share this table.
     pub const LOST: u32 = 2;
 }
 

@@ -3,26 +3,27 @@
 //! Data structure: a process has one of the [`SLOTS`] slots of the file.
 //!
 //! * It holds the kernel's lock on one byte of the file per slot, through a descriptor of its own
-//!   ([`LivenessLock`]). The kernel drops that lock when the process is wholly gone, its other files
-//!   included. This is what decides: it means the same in every PID namespace, and no number of a
-//!   process is ever mistaken for another. Processes that inherit a lease share one such descriptor.
-//! * The ticker of the process has its thread id in a word of the slot ([`LivenessWord`]), which the
-//!   kernel marks when that thread ends. This is the early notification: a large process takes long to
-//!   go.
+//!   ([`LivenessLock`]). The kernel drops that lock when the process is wholly gone, its other
+//!   files included. This is what decides: it means the same in every PID namespace, and no number
+//!   of a process is ever mistaken for another. Processes that inherit a lease share one such
+//!   descriptor.
+//! * The ticker of the process has its thread id in a word of the slot ([`LivenessWord`]), which
+//!   the kernel marks when that thread ends. This is the early notification: a large process takes
+//!   long to go.
 //! * The state of the slot is free, a process, or inherited.
 //!
-//! Locking rule: the state changes under the lock of the file. The byte is locked before the state is
-//! set, and unlocked after.
+//! Locking rule: the state changes under the lock of the file. The byte is locked before the state
+//! is set, and unlocked after.
 //!
 //! Invariants:
 //!
 //! 1. *A slot whose byte is not locked is free or its owner is dead.* The process that finds it so
-//!    reaps the owner, under the lock of the file, before it frees the slot; so does the next process in
-//!    the slot, before it attaches (`has_stale_owner`).
-//! 2. *A reused slot is not mistaken for its earlier owner.* The generation grows with each process,
-//!    before the process takes any lock.
-//! 3. *A forked child does not keep its parent alive.* Every descriptor is on a list before a fork can
-//!    happen, and a fork handler closes those in the child.
+//!    reaps the owner, under the lock of the file, before it frees the slot; so does the next
+//!    process in the slot, before it attaches (`has_stale_owner`).
+//! 2. *A reused slot is not mistaken for its earlier owner.* The generation grows with each
+//!    process, before the process takes any lock.
+//! 3. *A forked child does not keep its parent alive.* Every descriptor is on a list before a fork
+//!    can happen, and a fork handler closes those in the child.
 
 use std::fs::File;
 use std::io;
@@ -90,8 +91,8 @@ pub(super) fn try_lock_byte(file: &File, byte: i64) -> io::Result<bool> {
 }
 
 /// As [`try_lock_byte`], through a description that can only be read. A read lock conflicts with a
-/// write lock, and not with another read lock: so this looks for those after it has set its own. Of two
-/// that do so at the same time, at most one gets the byte.
+/// write lock, and not with another read lock: so this looks for those after it has set its own. Of
+/// two that do so at the same time, at most one gets the byte.
 fn try_read_lock_byte(file: &File, byte: i64) -> io::Result<bool> {
     let locked = try_lock(file, byte, libc::F_RDLCK)?;
     if locked && is_locked(file, byte, 1) {
@@ -172,8 +173,8 @@ impl LivenessLock {
         open: impl FnOnce() -> io::Result<File>,
     ) -> io::Result<(ManuallyDrop<File>, &'static LivenessLock)> {
         static ONCE: Once = Once::new();
-        // SAFETY: the handlers do only what is allowed around a fork: atomic changes, `sched_yield` and
-        // `close`.
+        // SAFETY: the handlers do only what is allowed around a fork: atomic changes, `sched_yield`
+        // and `close`.
         ONCE.call_once(|| unsafe {
             let (parent, child) = (after_fork_in_parent, after_fork_in_child);
             libc::pthread_atfork(Some(before_fork), Some(parent), Some(child));
@@ -246,7 +247,7 @@ pub(crate) struct Armed<'a> {
 }
 
 impl LivenessWord {
-    /// Makes it the calling thread's. The word must stay where it is forever.
+    /// Makes it the calling thread's, which is the ticker. The word must stay where it is forever.
     pub(super) fn arm(&'static self) -> io::Result<Armed<'static>> {
         self.0.store(0, Ordering::Release);
         let mut before: *const Head = null();
@@ -287,8 +288,8 @@ impl LivenessWord {
 
 impl Drop for Armed<'_> {
     fn drop(&mut self) {
-        // While the kernel still follows the list: a thread that was killed between the two would seem
-        // to live forever.
+        // While the kernel still follows the list: a thread that was killed between the two would
+        // seem to live forever.
         self.word.0.store(0, Ordering::Release);
         // From here on the kernel does not follow the list. If it refuses, the list must stay.
         if register(self.before).is_err() {
@@ -308,8 +309,8 @@ impl List {
 /// The kernel follows this list when the calling thread ends, and not the C library's: tickers lock
 /// nothing that is on that one.
 fn register(head: *const Head) -> io::Result<()> {
-    // SAFETY: the kernel only stores the address. What it follows from there when the thread ends is
-    // valid as long as it is registered, or null.
+    // SAFETY: the kernel only stores the address. What it follows from there when the thread ends
+    // is valid as long as it is registered, or null.
     match unsafe { libc::syscall(libc::SYS_set_robust_list, head, size_of::<Head>()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
@@ -346,8 +347,8 @@ pub(crate) struct Attachment {
 }
 
 impl Attachment {
-    /// Opens the file, which is made with these settings if there is none, and takes a slot in it. Until
-    /// [`Self::finish_attach`] the slot may have a stale owner.
+    /// Opens the file, which is made with these settings if there is none, and takes a slot in it.
+    /// Until [`Self::finish_attach`] the slot may have a stale owner.
     pub fn attach(path: HostPath, settings: Settings) -> Result<Attachment, Refused> {
         let (probe, file) = shared_file::open(&path, settings)?;
         let (descriptor, liveness) = LivenessLock::open(|| shared_file::reopen(&path, file, true))
@@ -379,7 +380,8 @@ impl Attachment {
         self.notify_of_attach();
     }
 
-    fn fill_slot(&self, slot: usize, state: u32, now: Time) {
+    /// After a stale owner was reaped. Only with the lock.
+    pub fn fill_slot(&self, slot: usize, state: u32, now: Time) {
         let record = &self.file.slots[slot];
         record.process.store(std::process::id(), Ordering::Relaxed);
         record.space.store(self.space, Ordering::Relaxed);
@@ -397,11 +399,6 @@ impl Attachment {
         self.count_event_readers();
         record.wake_before.store(0, Ordering::Relaxed);
         record.state.store(slot_state::FREE, Ordering::Release);
-    }
-
-    /// The calling thread is the ticker: its end announces the end of the process.
-    pub fn arm_liveness(&self) -> io::Result<Armed<'static>> {
-        self.file.slots[self.slot].life.arm()
     }
 
     /// The process must not touch the table again.
@@ -428,7 +425,7 @@ impl Attachment {
         owner_of(self.slot)
     }
 
-    pub fn own_slot(&self) -> &Slot {
+    pub fn own_slot(&self) -> &'static Slot {
         &self.file.slots[self.slot]
     }
 
@@ -453,15 +450,6 @@ impl Attachment {
 
     pub fn is_inherited(&self, slot: usize) -> bool {
         self.state_of(slot) == slot_state::INHERITED
-    }
-
-    /// The process in a slot, by its own number.
-    pub fn process_in(&self, slot: usize) -> u32 {
-        self.file.slots[slot].process.load(Ordering::Relaxed)
-    }
-
-    pub fn count_death(&self) {
-        self.file.preamble.deaths.fetch_add(1, Ordering::AcqRel);
     }
 
     /// Is the byte of the slot locked? This asks through a description that locks nothing itself.
@@ -494,9 +482,9 @@ impl Attachment {
         self.suspect_slots().any(|(_, state)| state == slot_state::INHERITED)
     }
 
-    /// A slot that is kept by every process that has the descriptor, which programs that this process
-    /// starts inherit. Such a program may have given up the right to write to the table, so the
-    /// descriptor can only be read.
+    /// A slot that is kept by every process that has the descriptor, which programs that this
+    /// process starts inherit. Such a program may have given up the right to write to the table, so
+    /// the descriptor can only be read.
     pub fn new_inherited(&self) -> Result<(OwnedFd, usize), Error> {
         let refused = |error: io::Error| Error::System(error.raw_os_error().unwrap_or(0));
         let descriptor = shared_file::reopen(&self.path, self.file, false).map_err(refused)?;
@@ -513,14 +501,9 @@ impl Attachment {
         Ok((descriptor.into(), slot))
     }
 
-    /// After a stale owner was reaped. Only with the lock.
-    pub fn register_inherited(&self, slot: usize, now: Time) {
-        self.fill_slot(slot, slot_state::INHERITED, now);
-    }
-
-    /// The owner that stands for the process with this number, as it sees itself: one of the caller's
-    /// PID namespace, or else of the only one in which there is such a process. A process that uses the
-    /// table several times has several, of which any will do.
+    /// The owner that stands for the process with this number, as it sees itself: one of the
+    /// caller's PID namespace, or else of the only one in which there is such a process. A process
+    /// that uses the table several times has several, of which any will do.
     pub fn owner_with(&self, process: u32) -> Option<u16> {
         let found = self.used_slots().filter(|(index, slot)| {
             slot.state.load(Ordering::Acquire) == slot_state::PROCESS
@@ -545,8 +528,9 @@ impl Drop for Attachment {
     }
 }
 
-/// A lease that is held as long as any process has this descriptor open: this one, or those that have
-/// inherited it. Closing the descriptor, or dropping this, gives up this process's part in it. [`LeaseManager::keep_for_children`](crate::LeaseManager::keep_for_children) gives it.
+/// A lease that is held as long as any process has this descriptor open: this one, or those that
+/// have inherited it. Closing the descriptor, or dropping this, gives up this process's part in it.
+/// [`LeaseManager::keep_for_children`](crate::LeaseManager::keep_for_children) gives it.
 ///
 /// ```
 /// # let file = std::env::temp_dir().join(format!("ternlease-doc-tree-{}", std::process::id()));
@@ -600,8 +584,8 @@ mod interleavings {
 
     use super::*;
 
-    /// What the kernel does when the thread ends: it marks the word, and wakes a waiter only if the word
-    /// says that there is one.
+    /// What the kernel does when the thread ends: it marks the word, and wakes a waiter only if the
+    /// word says that there is one.
     fn die(life: &LivenessWord, futex: &(Mutex<()>, Condvar)) {
         let mark = |word| Some(word & libc::FUTEX_WAITERS | libc::FUTEX_OWNER_DIED);
         let before = life.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, mark).unwrap();

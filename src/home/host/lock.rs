@@ -1,21 +1,24 @@
 //! The lock of a file: a robust lock between processes.
 //!
-//! Data structure: one word. 0 is free; otherwise it names the slot and the generation of the owner,
-//! and a bit says that others wait. It is not a robust mutex of the C library: those name their owner
-//! by a thread id, which means different things in different PID namespaces. Whether the owner lives
-//! is decided by the kernel's file locks (`liveness.rs`), which mean the same everywhere.
+//! Data structure: one word. 0 is free; otherwise it names the slot and the generation of the
+//! owner, and a bit says that others wait. It is not a robust mutex of the C library: those name
+//! their owner by a thread id, which means different things in different PID namespaces. Whether
+//! the owner lives is decided by the kernel's file locks (`liveness.rs`), which mean the same
+//! everywhere.
 //!
 //! Invariants:
 //!
 //! 1. *One process takes over from a dead owner.* It does so by a compare-and-swap from exactly the
-//!    dead owner's word. The next process in the same slot has another generation, thus another word.
-//! 2. *No waiter sleeps forever.* The owner that unlocks and sees the bit wakes one waiter, which sets
-//!    the bit again as it takes the lock, for those that sleep on. If that one dies in between, the
-//!    others look again after [`OWNER_POLL`].
-//! 3. The lock says nothing of the table: its new owner rolls back first if the journal is not empty.
+//!    dead owner's word. The next process in the same slot has another generation, thus another
+//!    word.
+//! 2. *No waiter sleeps forever.* The owner that unlocks and sees the bit wakes one waiter, which
+//!    sets the bit again as it takes the lock, for those that sleep on. If that one dies in
+//!    between, the others look again after [`OWNER_POLL`].
+//! 3. The lock says nothing of the table: its new owner rolls back first if the journal is not
+//!    empty.
 //!
-//! [`LockWord`] uses files and the kernel only through [`LockPlatform`], so that loom explores all of
-//! it: `interleavings.rs`.
+//! [`LockWord`] uses files and the kernel only through [`LockPlatform`], so that loom explores all
+//! of it: `interleavings.rs`.
 
 use std::time::{Duration, Instant};
 
@@ -196,7 +199,7 @@ impl LockPlatform for Waiter<'_> {
         match slot.and_then(|slot| slot.life.wait_entry()) {
             Some(life) => futex::wait_any(&[lock, life], time),
             // It is dying already.
-            None => futex::wait(lock, time.min(Duration::from_millis(1))),
+            None => futex::wait_any(&[lock], time.min(Duration::from_millis(1))),
         }
         self.host.check_file_after_park(begun);
     }

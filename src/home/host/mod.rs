@@ -5,7 +5,8 @@
 //!
 //! * `home`: commands, queries and waits, and the ticker
 //! * `shared_file`: which file, how it is made, mapped and checked; `layout`: what is in it
-//! * `lock`: a robust lock between processes; `journal`: what rolls back the command of a dead owner
+//! * `lock`: a robust lock between processes; `journal`: what rolls back the command of a dead
+//!   owner
 //! * `liveness`: which processes use the file, and which of them live
 //! * `event_count`: notifications between processes; `futex`: how threads sleep
 #![allow(unsafe_code)]

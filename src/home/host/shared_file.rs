@@ -1,21 +1,21 @@
-//! The file of a table: its path, who may use it, how it is made, mapped and checked.
+//! The file of a table: its path, its rights, and how it is made, mapped and checked.
 //!
 //! Data structure: a [`HostPath`] names a file; a [`SharedFile`] is the file in the memory of this
 //! process. Each file is mapped once and never unmapped, because threads may sleep on words in it.
 //!
-//! Locking rule: a byte of the file ([`OPENING`]) is locked while a process makes it or checks it for
-//! the first time. After that the memory is used as atomics only.
+//! Locking rule: a byte of the file ([`OPENING`]) is locked while a process makes it or checks it
+//! for the first time. After that the memory is used as atomics only.
 //!
 //! Invariants:
 //!
-//! 1. *A file is complete before it is used:* `ready` is the last word that its maker writes. A file
-//!    that is not ready, is from before the machine started, was lost or is of another version is made
-//!    anew, unless a process uses it.
+//! 1. *A file is complete before it is used:* `ready` is the last word that its maker writes. A
+//!    file that is not ready, is from before the machine started, was lost or is of another version
+//!    is made anew, unless a process uses it.
 //! 2. *Nothing in a file is trusted before it was checked:* its size must follow from its limits.
-//! 3. *All of its memory is allocated at once.* Otherwise the first access to what is missing would end
-//!    the process.
-//! 4. *A file that is deleted, replaced or truncated in use is lost for all that use it*, and never used
-//!    again. No event announces that, so each process checks every [`FILE_CHECK_INTERVAL`].
+//! 3. *All of its memory is allocated at once.* Otherwise the first access to what is missing would
+//!    end the process.
+//! 4. *A file that is deleted, replaced or truncated in use is lost for all that use it*, and never
+//!    used again. No event announces that, so each process checks every [`FILE_CHECK_INTERVAL`].
 
 use std::ffi::CString;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -100,8 +100,8 @@ impl HostPath {
     }
 }
 
-/// A user who cannot create files in the shared directory cannot use any pool there. The error names
-/// the group that may, because "Permission denied" alone does not say what to do.
+/// A user who cannot create files in the shared directory cannot use any pool there. The error
+/// names the group that may, because "Permission denied" alone does not say what to do.
 fn check_group(shared: &Path) -> Result<(), Refused> {
     let Ok(path) = CString::new(shared.as_os_str().as_bytes()) else { return Ok(()) };
     // SAFETY: `path` is a string that ends with a zero and outlives the call.
@@ -170,10 +170,10 @@ impl SharedFile {
         self.replaced.load(Ordering::Acquire)
     }
 
-    /// Replaces the memory of a truncated file by private memory, which says that the table is lost, so
-    /// that no later access ends the process by SIGBUS. A thread that touches the memory before this
-    /// still gets SIGBUS: a library that installs no signal handlers cannot prevent that. If the system
-    /// refuses, the next check tries again.
+    /// Replaces the memory of a truncated file by private memory, which says that the table is
+    /// lost, so that no later access ends the process by SIGBUS. A thread that touches the memory
+    /// before this still gets SIGBUS: a library that installs no signal handlers cannot prevent
+    /// that. If the system refuses, the next check tries again.
     fn replace_memory(&self) {
         let _replacing = self.replacing.lock();
         if self.is_replaced() {
@@ -197,9 +197,9 @@ impl SharedFile {
         let preamble = unsafe { &*fresh.cast::<Preamble>() };
         preamble.status.store(status::LOST, Ordering::Release);
         let start = std::ptr::from_ref(self.preamble).cast_mut().cast::<libc::c_void>();
-        // SAFETY: the kernel exchanges the two mappings, which are equally long, in one step. What was
-        // mapped before is shared memory that any process may change at any time, and is used as
-        // atomics only: for its users this is one more such change.
+        // SAFETY: the kernel exchanges the two mappings, which are equally long, in one step. What
+        // was mapped before is shared memory that any process may change at any time, and is used
+        // as atomics only: for its users this is one more such change.
         let moved = unsafe {
             let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
             libc::mremap(fresh, self.size, self.size, flags, start)
@@ -219,7 +219,8 @@ static MAPPED: LeakedList<SharedFile> = LeakedList::new();
 /// How long another process may take to make or check the file.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Opens the file, which is made with these settings if there is none or if it cannot be used any more.
+/// Opens the file, which is made with these settings if there is none or if it cannot be used any
+/// more.
 pub(super) fn open(
     path: &HostPath,
     settings: Settings,
@@ -272,9 +273,10 @@ pub(super) fn root() -> Option<RootId> {
     Some((root.dev(), root.ino(), mounts))
 }
 
-/// A process that has given up rights, or has changed its root directory or mount namespace, may not see
-/// the path any more: that alone does not end the leases of all others. `file` is a descriptor of the
-/// mapped file, unless the program has closed it and opened another file under its number.
+/// A process that has given up rights, or has changed its root directory or mount namespace, may
+/// not see the path any more: that alone does not end the leases of all others. `file` is a
+/// descriptor of the mapped file, unless the program has closed it and opened another file under
+/// its number.
 fn condition(
     path: &HostPath,
     file: &File,
@@ -356,24 +358,29 @@ fn prepare(
 ) -> Result<&'static SharedFile, Refused> {
     let unreadable = |error: io::Error| Refused::system("its file cannot be read", &error);
     let metadata = file.metadata().map_err(unreadable)?;
-    let mut first = [0u8; size_of::<Preamble>()];
-    let read = read_at_most(file, &mut first).map_err(unreadable)?;
-    let found = Found::read(&first);
+    let mut found = Preamble::default();
+    // SAFETY: the bytes of a value of atomic integers, which may be any, and which nothing else
+    // uses.
+    let bytes = unsafe {
+        std::slice::from_raw_parts_mut((&raw mut found).cast::<u8>(), size_of::<Preamble>())
+    };
+    let read = read_at_most(file, bytes).map_err(unreadable)?;
+    let is_empty = bytes[..read].iter().all(|&byte| byte == 0);
     // Why it cannot be used, if it is to be made anew.
-    let unusable = if first[..read].iter().all(|&byte| byte == 0) {
+    let unusable = if is_empty {
         // New, or its maker died at once, or it was truncated in use.
         Some(lost_in_use())
-    } else if read < first.len() || found.magic != MAGIC {
+    } else if read < size_of::<Preamble>() || found.magic.load(Ordering::Relaxed) != MAGIC {
         return Err(Refused::words("its file is not one of ternlease's, and is left as it is"));
-    } else if found.boot != boot()? || !found.ready {
+    } else if found.boot() != boot()? || found.ready.load(Ordering::Relaxed) == 0 {
         // From before the machine started, or its maker died. In use, it is damaged.
         Some(Refused::corrupt())
-    } else if found.status & status::LOST != 0 {
+    } else if found.status.load(Ordering::Relaxed) & status::LOST != 0 {
         Some(lost_in_use())
-    } else if found.version != VERSION {
+    } else if found.version.load(Ordering::Relaxed) != VERSION {
         Some(Refused::words(
-            "processes with another version of ternlease use it; end them, use the same version, or \
-             another name",
+            "processes with another version of ternlease use it; end them, use the same version, \
+             or another name",
         ))
     } else {
         None
@@ -384,8 +391,11 @@ fn prepare(
             true => Err(why),
         };
     }
-    let (limits, len) = (found.limits, metadata.len());
-    if limits.clamped() != limits || Parts::of(&limits).total as u64 != len || found.size != len {
+    let (limits, len) = (found.limits(), metadata.len());
+    if limits.clamped() != limits
+        || Parts::of(&limits).total as u64 != len
+        || found.size.load(Ordering::Relaxed) != len
+    {
         return Err(Refused::corrupt());
     }
     allocate_holes(file, &metadata).map_err(|error| {
@@ -411,39 +421,6 @@ fn read_at_most(file: &File, buffer: &mut [u8]) -> io::Result<usize> {
         }
     }
     Ok(read)
-}
-
-/// The contents of a preamble.
-struct Found {
-    magic: u64,
-    version: u32,
-    boot: [u64; 2],
-    limits: Limits,
-    ready: bool,
-    status: u32,
-    size: u64,
-}
-
-impl Found {
-    fn read(bytes: &[u8; size_of::<Preamble>()]) -> Found {
-        let half = |at: usize| u32::from_ne_bytes(std::array::from_fn(|i| bytes[at + i]));
-        let word = |at: usize| u64::from_ne_bytes(std::array::from_fn(|i| bytes[at + i]));
-        use std::mem::offset_of as at;
-        Found {
-            magic: word(at!(Preamble, magic)),
-            version: half(at!(Preamble, version)),
-            boot: [word(at!(Preamble, boot)), word(at!(Preamble, boot) + 8)],
-            limits: Limits {
-                leases: half(at!(Preamble, leases)),
-                tickets: half(at!(Preamble, tickets)),
-                resources: half(at!(Preamble, resources)),
-                history: half(at!(Preamble, history)),
-            },
-            ready: half(at!(Preamble, ready)) != 0,
-            status: half(at!(Preamble, status)),
-            size: word(at!(Preamble, size)),
-        }
-    }
 }
 
 /// The id of this start of the machine.
@@ -515,7 +492,8 @@ fn map(file: &File, limits: Limits) -> Result<&'static SharedFile, Refused> {
         return Err(refused(io::Error::last_os_error()));
     }
     let start = NonNull::new(start.cast::<u8>()).ok_or_else(Refused::no_memory)?;
-    // SAFETY: the mapping is that long, begins at a page, is never unmapped, and is used as atomics only.
+    // SAFETY: the mapping is that long, begins at a page, is never unmapped, and is used as atomics
+    // only.
     let mut region = unsafe { Region::new(start, parts.table) };
     let short = || Refused::corrupt();
     let preamble = region.array::<Preamble>(1).ok_or_else(short)?;
@@ -572,13 +550,14 @@ impl Attachment {
         self.has_status(status::LOST)
     }
 
-    /// Was the memory of the table replaced, because its file was truncated? Then its records are gone.
+    /// Was the memory of the table replaced, because its file was truncated? Then its records are
+    /// gone.
     pub fn is_replaced(&self) -> bool {
         self.file.is_replaced()
     }
 
-    /// Marks the table lost if new processes do not find its file. A thread that has slept calls this
-    /// before it touches the table: a truncated file would end the process by SIGBUS.
+    /// Marks the table lost if new processes do not find its file. A thread that has slept calls
+    /// this before it touches the table: a truncated file would end the process by SIGBUS.
     pub fn check_file(&self) {
         self.checked.store(Clock::Real.now(), Ordering::Relaxed);
         match condition(&self.path, &self.probe, self.file, self.root) {
@@ -603,8 +582,8 @@ impl Attachment {
     }
 }
 
-/// File locks and shared memory must mean the same to all processes: on one machine, in its own file
-/// systems.
+/// File locks and shared memory must mean the same to all processes: on one machine, in its own
+/// file systems.
 fn check_compatible(file: &File, path: &HostPath) -> Result<(), Refused> {
     let found =
         file.metadata().map_err(|error| Refused::system("its file cannot be looked at", &error))?;
@@ -629,8 +608,8 @@ fn check_compatible(file: &File, path: &HostPath) -> Result<(), Refused> {
     // NFS, SMB (three), CODA, AFS, Ceph, Lustre, GPFS, 9p, FUSE.
     #[rustfmt::skip]
     const OF_OTHER_MACHINES: [u32; 11] = [
-        0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x7375_7245, 0x5346_414f, 0x00c3_6400, 0x0bd0_0bd0,
-        0x4750_4653, 0x0102_1997, 0x6573_5546,
+        0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x7375_7245, 0x5346_414f, 0x00c3_6400,
+        0x0bd0_0bd0, 0x4750_4653, 0x0102_1997, 0x6573_5546,
     ];
     if OF_OTHER_MACHINES.contains(&(system.f_type as u32)) {
         return Err(Refused::words(
@@ -641,9 +620,9 @@ fn check_compatible(file: &File, path: &HostPath) -> Result<(), Refused> {
     Ok(())
 }
 
-/// The owner of a file can truncate it at any time, which kills the processes that have mapped it. In a
-/// directory where all users can make files, and remove only their own, a file of another user may have
-/// been made for that. The kernel has the same rule (`protected_regular`).
+/// The owner of a file can truncate it at any time, which kills the processes that have mapped it.
+/// In a directory where all users can make files, and remove only their own, a file of another user
+/// may have been made for that. The kernel has the same rule (`protected_regular`).
 fn is_trustworthy(file: &Metadata, path: &HostPath) -> bool {
     const STICKY: u32 = 0o1002;
     let Some(directory) = path.path.parent().and_then(|path| fs::metadata(path).ok()) else {
@@ -663,9 +642,9 @@ fn allocate(file: &File, bytes: usize) -> io::Result<()> {
     persist(|| unsafe { libc::posix_fallocate(file.as_raw_fd(), 0, bytes as i64) })
 }
 
-/// Allocates what is missing of a file, and keeps what is in it: tools that copy files may leave out
-/// zeros. Not by the C library, which would write zeros where the file system cannot do this, while
-/// other processes use the file. There, it stays as it is.
+/// Allocates what is missing of a file, and keeps what is in it: tools that copy files may leave
+/// out zeros. Not by the C library, which would write zeros where the file system cannot do this,
+/// while other processes use the file. There, it stays as it is.
 fn allocate_holes(file: &File, found: &Metadata) -> io::Result<()> {
     if found.blocks().saturating_mul(512) >= found.len() {
         return Ok(());
@@ -683,8 +662,8 @@ fn allocate_holes(file: &File, found: &Metadata) -> io::Result<()> {
     }
 }
 
-/// Tries until it is done or refused. In memory, any signal makes the kernel give up and free what it
-/// had allocated, so that frequent signals would stop it forever.
+/// Tries until it is done or refused. In memory, any signal makes the kernel give up and free what
+/// it had allocated, so that frequent signals would stop it forever.
 fn persist(mut attempt: impl FnMut() -> i32) -> io::Result<()> {
     without_signals(|| {
         loop {
