@@ -35,13 +35,13 @@ use crate::table::{
 
 /// The longest sleep of the ticker. A timed sleep does not count the time for which the machine was
 /// suspended, so this bounds how late the ticker is after it.
-const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+const SLEEP_MAX: Duration = Duration::from_secs(1);
 
 /// The shortest: a table that cannot run what is due must not keep a processor busy.
-const SHORTEST_SLEEP: Duration = Duration::from_millis(10);
+const SLEEP_MIN: Duration = Duration::from_millis(10);
 
 /// How often a waiter looks at the clock if the system refused to start the ticker.
-const WITHOUT_TICKER: Duration = Duration::from_millis(10);
+const NO_TICKER_POLL: Duration = Duration::from_millis(10);
 
 /// No id of any table of this process is larger.
 static LAST_ID: AtomicU64 = AtomicU64::new(0);
@@ -191,8 +191,8 @@ impl Ticked for ProcessHome {
             rt::park();
         } else {
             let sleep = match due.saturating_sub(self.clock.now()) {
-                0 => SHORTEST_SLEEP,
-                left => Duration::from_micros(left).min(LONGEST_SLEEP),
+                0 => SLEEP_MIN,
+                left => Duration::from_micros(left).min(SLEEP_MAX),
             };
             rt::park_timeout(sleep);
         }
@@ -299,7 +299,7 @@ impl Home for ProcessHome {
         if found != Some(TicketState::Waiting) || is_over() {
             return Ok(found);
         }
-        found = self.watch(ticket, kind, &waiters::this_thread());
+        found = self.watch(ticket, kind, &waiters::park_waker());
         // The thread may be unparked for other reasons.
         while found == Some(TicketState::Waiting) {
             self.lifecycle().check_open()?;
@@ -374,7 +374,7 @@ impl Home for ProcessHome {
         if !self.ticker_refused.load(Ordering::Acquire) {
             return until;
         }
-        let soon = rt::instant() + WITHOUT_TICKER;
+        let soon = rt::instant() + NO_TICKER_POLL;
         Some(until.map_or(soon, |until| until.min(soon)))
     }
 

@@ -26,7 +26,7 @@ impl Wake for Unpark {
 }
 
 /// A waker for the current thread, made once per thread.
-pub(crate) fn this_thread() -> Waker {
+pub(crate) fn park_waker() -> Waker {
     fn new() -> Waker {
         Waker::from(Arc::new(Unpark(rt::current())))
     }

@@ -264,7 +264,7 @@ impl Home for ClusterHome {
         if found != Some(TicketState::Waiting) || is_over() {
             return Ok(found);
         }
-        found = self.watch(ticket, kind, &waiters::this_thread());
+        found = self.watch(ticket, kind, &waiters::park_waker());
         // The thread may be unparked for other reasons.
         while found == Some(TicketState::Waiting) {
             self.check_open()?;

@@ -30,7 +30,10 @@
 //! | the claim or the caller waits no longer | no process: the thread knows both times |
 //! | a lease ends, its holder dies | a command: the ticker runs it, unless another is earlier |
 //!
-//! So the ticker must watch while a thread waits: a thread that parks puts its ticket on the list
+//! The kernel does not count the time for which the machine was suspended. After it, the ticker
+//! ends the claim, when it checks the file.
+//!
+//! The ticker must watch while a thread waits: a thread that parks puts its ticket on the list
 //! `parked` and then wakes the ticker if that watches nothing; the ticker says that it watches
 //! nothing before it reads the list.
 
@@ -267,6 +270,10 @@ impl HostHome {
                 let guard = Guard { home: self, state: ManuallyDrop::new(state), unwinding };
                 if acquired != Acquired::Clean || !self.journal().is_empty() || !host.is_sound() {
                     self.recover(&guard.table, acquired);
+                    if guard.table.is_corrupt() {
+                        // The guard poisons the home as it is dropped.
+                        return Err(HomeError::Poisoned);
+                    }
                 }
                 Ok(guard)
             }
