@@ -7,14 +7,14 @@ pub(crate) mod clock;
 #[cfg(any(feature = "cluster", fuzzing))]
 pub(crate) mod cluster;
 #[cfg(target_os = "linux")]
+pub(crate) mod event_fd;
+#[cfg(target_os = "linux")]
 mod host;
 pub(crate) mod lifecycle;
 mod open;
 pub mod process;
 #[cfg(target_os = "linux")]
-pub(crate) mod settled;
-#[cfg(target_os = "linux")]
-pub(crate) mod signal_fd;
+pub(crate) mod read_committed;
 mod ticker;
 pub(crate) mod waiters;
 
@@ -44,7 +44,7 @@ pub use open::OpenError;
 #[cfg(feature = "capi")]
 pub(crate) use open::default_limits;
 use process::ProcessHome;
-use waiters::{Role, Subscription};
+use waiters::{Subscription, WakerKind};
 
 /// What its owner gives back: it has no further use for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -237,12 +237,12 @@ pub(crate) trait Home: Debug + Send + Sync + 'static {
     fn wait_ticket(
         &self,
         ticket: TicketId,
-        role: Role,
+        kind: WakerKind,
         until: Option<Instant>,
     ) -> Result<Option<TicketState>, Error>;
 
     /// Registers a waker for a ticket, unless it is resolved.
-    fn watch(&self, ticket: TicketId, role: Role, waker: &Waker) -> Option<TicketState>;
+    fn watch(&self, ticket: TicketId, kind: WakerKind, waker: &Waker) -> Option<TicketState>;
 
     /// A descriptor that becomes readable when the ticket is resolved. A home has one for each ticket.
     #[cfg(target_os = "linux")]
@@ -350,10 +350,10 @@ impl Home for AnyHome {
         fn wait_ticket(
             &self,
             ticket: TicketId,
-            role: Role,
+            kind: WakerKind,
             until: Option<Instant>,
         ) -> Result<Option<TicketState>, Error>;
-        fn watch(&self, ticket: TicketId, role: Role, waker: &Waker) -> Option<TicketState>;
+        fn watch(&self, ticket: TicketId, kind: WakerKind, waker: &Waker) -> Option<TicketState>;
         #[cfg(target_os = "linux")]
         fn ticket_fd(&self, ticket: TicketId) -> Result<std::os::fd::OwnedFd, Error>;
         fn subscribe(&self, waker: Waker) -> Subscription;

@@ -8,7 +8,7 @@ use super::cluster::etcd::{Config, without_password};
 #[cfg(feature = "cluster")]
 use super::cluster::{self, ClusterHome, Trouble};
 #[cfg(target_os = "linux")]
-use super::host::{HostHome, Place};
+use super::host::{HostHome, HostPath};
 use super::{AnyHome, ProcessHome};
 use crate::table::{Limits, Settings};
 
@@ -48,8 +48,8 @@ impl AnyHome {
                 "processes share real time; ticks are counted by one process alone",
             )),
             #[cfg(target_os = "linux")]
-            Kind::Host(rest) => Place::find(rest)
-                .and_then(|place| HostHome::open(place, settings(SHARED_LIMITS)))
+            Kind::Host(rest) => HostPath::find(rest)
+                .and_then(|path| HostHome::open(path, settings(SHARED_LIMITS)))
                 .map(AnyHome::Host),
             #[cfg(feature = "cluster")]
             Kind::Cluster if !real_clock => {

@@ -6,7 +6,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use super::{LeaseManager, Shared};
-use crate::home::waiters::Role;
+use crate::home::waiters::WakerKind;
 use crate::home::{AnyHome, Dropped, Home};
 use crate::rt;
 use crate::table::command::GrantDetail;
@@ -130,12 +130,12 @@ impl Ticket {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn watch(&self, waker: &Waker) -> TicketState {
-        self.watch_as(Role::Watcher, waker)
+        self.watch_as(WakerKind::Observer, waker)
     }
 
-    fn watch_as(&self, role: Role, waker: &Waker) -> TicketState {
+    fn watch_as(&self, kind: WakerKind, waker: &Waker) -> TicketState {
         match self.kind {
-            Kind::Queued(id) => self.shared.home.watch(id, role, waker).unwrap_or(WITHDRAWN),
+            Kind::Queued(id) => self.shared.home.watch(id, kind, waker).unwrap_or(WITHDRAWN),
             _ => self.state(),
         }
     }
@@ -151,8 +151,8 @@ impl Ticket {
         match self.kind {
             Kind::Queued(id) => self.shared.home.ticket_fd(id),
             _ => {
-                let decided = crate::home::signal_fd::SignalFd::new()?;
-                decided.raise();
+                let decided = crate::home::event_fd::EventFd::new()?;
+                decided.notify();
                 decided.share()
             }
         }
@@ -186,7 +186,7 @@ impl Ticket {
     ) -> Result<(LeaseId, D), Error> {
         let state = match self.kind {
             Kind::Queued(id) => {
-                self.shared.home.wait_ticket(id, Role::Owner, until)?.unwrap_or(WITHDRAWN)
+                self.shared.home.wait_ticket(id, WakerKind::Primary, until)?.unwrap_or(WITHDRAWN)
             }
             _ => self.state(),
         };
@@ -282,7 +282,7 @@ impl LeaseManager {
     ) -> Result<TicketState, Error> {
         // A time that cannot be represented is no limit.
         let until = timeout.and_then(|timeout| rt::instant().checked_add(timeout));
-        let state = self.home().wait_ticket(id, Role::Watcher, until)?;
+        let state = self.home().wait_ticket(id, WakerKind::Observer, until)?;
         // If another thread has withdrawn it at this moment, the lease was given back.
         let decided = state.is_some_and(|state| state != TicketState::Waiting);
         if decided && self.home().collect::<()>(id).withdrawn {
@@ -339,7 +339,7 @@ impl Ticket {
     ) -> Poll<Result<(LeaseId, D), Error>> {
         let mut state = self.state();
         if state == TicketState::Waiting {
-            state = self.watch_as(Role::Owner, context.waker());
+            state = self.watch_as(WakerKind::Primary, context.waker());
         }
         match state {
             TicketState::Waiting => Poll::Pending,

@@ -30,7 +30,7 @@ type Callback = Box<dyn FnMut(&Notice) + Send>;
 /// Makes a descriptor readable when something happens to a lease; and at the latest when nobody watches any more, so that no one waits in vain.
 #[cfg(target_os = "linux")]
 struct Bell {
-    signal: Arc<crate::home::signal_fd::SignalFd>,
+    signal: Arc<crate::home::event_fd::EventFd>,
     over: bool,
 }
 
@@ -38,7 +38,7 @@ struct Bell {
 impl Bell {
     fn ring(&mut self, notice: &Notice) {
         self.over = notice.state != Some(LeaseState::Held);
-        self.signal.raise();
+        self.signal.notify();
     }
 }
 
@@ -46,7 +46,7 @@ impl Bell {
 impl Drop for Bell {
     fn drop(&mut self) {
         if !self.over {
-            self.signal.raise();
+            self.signal.notify();
         }
     }
 }
@@ -115,7 +115,7 @@ impl LeaseManager {
     /// As [`Self::watch`]; [`Error::System`] if the system gives no descriptor.
     #[cfg(target_os = "linux")]
     pub fn watch_fd(&self, lease: LeaseId) -> Result<std::os::fd::OwnedFd, Error> {
-        let signal = crate::home::signal_fd::SignalFd::new()?;
+        let signal = crate::home::event_fd::EventFd::new()?;
         let fd = signal.share()?;
         let mut bell = Bell { signal, over: false };
         self.watch(lease, move |notice| bell.ring(notice))?;

@@ -13,10 +13,10 @@ use super::execute::PAUSE;
 use super::own::{in_vain, is_own_ticket};
 use super::{Conditions, Group, Part, Replica};
 use crate::home::clock::Clock;
+use crate::home::event_fd::EventFd;
 use crate::home::lifecycle::{Lifecycle, Steps};
-use crate::home::signal_fd::SignalFd;
 use crate::home::ticker::Ticker;
-use crate::home::waiters::{self, Role, Subscription, Waiters, WakeList};
+use crate::home::waiters::{self, Subscription, Waiters, WakeList, WakerKind};
 use crate::home::{ClusterOps, Dropped, EventPosition, Home};
 use crate::memory::Arrays;
 use crate::rt::{self, Mutex, MutexGuard};
@@ -255,7 +255,7 @@ impl Home for ClusterHome {
     fn wait_ticket(
         &self,
         ticket: TicketId,
-        role: Role,
+        kind: WakerKind,
         until: Option<Instant>,
     ) -> Result<Option<TicketState>, Error> {
         let is_over = || until.is_some_and(|until| rt::instant() >= until);
@@ -263,7 +263,7 @@ impl Home for ClusterHome {
         if found != Some(TicketState::Waiting) || is_over() {
             return Ok(found);
         }
-        found = self.watch(ticket, role, &waiters::this_thread());
+        found = self.watch(ticket, kind, &waiters::park_waker());
         // The thread may be unparked for other reasons.
         while found == Some(TicketState::Waiting) {
             self.check_open()?;
@@ -278,7 +278,7 @@ impl Home for ClusterHome {
         Ok(found)
     }
 
-    fn watch(&self, ticket: TicketId, role: Role, waker: &Waker) -> Option<TicketState> {
+    fn watch(&self, ticket: TicketId, kind: WakerKind, waker: &Waker) -> Option<TicketState> {
         if self.part.is_forked() {
             return None;
         }
@@ -287,7 +287,7 @@ impl Home for ClusterHome {
         let found = in_vain(&self.part, &state, ticket, self.ticket_record(ticket));
         let place = state.table.place_of(ticket);
         let unused = match found {
-            Some(TicketState::Waiting) => state.waiters.add(place, role, waker),
+            Some(TicketState::Waiting) => state.waiters.add(place, kind, waker),
             _ => Some(waker),
         };
         drop(state);
@@ -299,7 +299,7 @@ impl Home for ClusterHome {
         if self.part.is_forked() {
             return Err(Error::Forked);
         }
-        let mut fd = SignalFd::new()?;
+        let mut fd = EventFd::new()?;
         let mut state = self.lock_ticket(ticket);
         match in_vain(&self.part, &state, ticket, self.ticket_record(ticket)) {
             None => return Err(Error::UnknownTicket),
@@ -307,7 +307,7 @@ impl Home for ClusterHome {
                 let place = state.table.place_of(ticket);
                 fd = state.waiters.descriptor(place, fd);
             }
-            Some(_) => fd.raise(),
+            Some(_) => fd.notify(),
         }
         drop(state);
         fd.share()

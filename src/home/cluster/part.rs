@@ -16,7 +16,7 @@ use super::shape::Shape;
 use super::store::{Delta, Store};
 use crate::home::actor::cluster_principal;
 use crate::home::clock::Clock;
-use crate::home::settled::{InTheAir, Undoable};
+use crate::home::read_committed::{ReadCommitted, UncommittedFlag};
 use crate::rt::{self, Condvar};
 use crate::table::{Actor, Error, Issuer, LeaseId, Limits, TicketId, Time};
 
@@ -67,7 +67,7 @@ pub(crate) struct Part {
     changes: AtomicU64,
     /// A transaction is over: those who wait for it may look.
     pub landed: Condvar,
-    in_the_air: InTheAir,
+    uncommitted: UncommittedFlag,
     closed: AtomicBool,
     process: u32,
     /// Of all processes of this node with this etcd user.
@@ -129,7 +129,7 @@ impl Part {
             author: rt::below(u64::MAX),
             changes: AtomicU64::new(0),
             landed: Condvar::new(),
-            in_the_air: InTheAir::default(),
+            uncommitted: UncommittedFlag::default(),
             closed: AtomicBool::new(false),
             process: std::process::id(),
         }
@@ -210,22 +210,22 @@ impl Part {
 
     /// The copy is about to have what may be undone. With the lock of the table.
     pub fn take_off(&self) {
-        self.in_the_air.begin();
+        self.uncommitted.set();
     }
 
     /// The copy has nothing any more that may be undone. With the lock of the table.
     pub fn land(&self) {
-        self.in_the_air.end();
+        self.uncommitted.clear();
     }
 
     /// Something was undone. With the lock of the table, and before it is said to be over.
     pub fn count_undone(&self) {
-        self.in_the_air.count_undone();
+        self.uncommitted.count_roll_back();
     }
 
     /// What `read` finds without the lock, if nothing of it may be undone, or was while it read.
     pub fn settled<T>(&self, read: impl FnOnce() -> T) -> Option<T> {
-        self.in_the_air.settled(read).ok()
+        self.uncommitted.read_committed(read).ok()
     }
 
     /// What was changed, as a change that is to be made.
