@@ -128,6 +128,9 @@ pub(crate) trait Home: Debug + Send + Sync + 'static {
 
     fn lifecycle(&self) -> Lifecycle;
 
+    /// Has its last user closed it, or is this a forked child? It may be poisoned too.
+    fn is_closed(&self) -> bool;
+
     /// Runs a command, then wakes what it resolved.
     fn execute<C: Command>(&self, command: &C) -> Result<C::Reply, Error>;
 
@@ -321,6 +324,7 @@ impl Home for AnyHome {
         fn clock(&self) -> &Clock;
         fn owner(&self) -> u16;
         fn lifecycle(&self) -> Lifecycle;
+        fn is_closed(&self) -> bool;
         fn execute<C: Command>(&self, command: &C) -> Result<C::Reply, Error>;
         fn query<Q: Query>(&self, query: &Q) -> Q::Answer;
         fn query_known<Q: Query>(&self, query: &Q) -> Q::Answer;

@@ -215,6 +215,10 @@ impl Home for ProcessHome {
         self.steps.get()
     }
 
+    fn is_closed(&self) -> bool {
+        self.steps.is_closed()
+    }
+
     #[inline(always)]
     fn execute<C: Command>(&self, command: &C) -> Result<C::Reply, Error> {
         let state = self.state.lock();

@@ -343,8 +343,10 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn find_deadlocks(&self) -> Result<Vec<Deadlock>, Error> {
+        let deadlocks = self.home().query(&Deadlocks {});
+        // An error if the table could not be locked, or if the search found it corrupt.
         self.home().execute(&Advance)?;
-        Ok(self.home().query(&Deadlocks {}))
+        Ok(deadlocks)
     }
 
     /// Declares that a holder cannot go on without a resource, without a claim for it: because it

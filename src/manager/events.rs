@@ -167,7 +167,7 @@ impl EventReader {
 
     /// Has the manager gone? What is left can still be read.
     pub fn is_closed(&self) -> bool {
-        matches!(self.home.lifecycle(), Lifecycle::Closed | Lifecycle::Forked)
+        self.home.is_closed()
     }
 
     /// Has a panic made the table useless?

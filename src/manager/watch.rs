@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 
 use super::signal::Signal;
 use super::{EventReader, LeaseManager};
+use crate::home::lifecycle::Lifecycle;
 use crate::home::{AnyHome, Home};
 use crate::rt::{self, JoinHandle};
 use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Reason, Time, What};
@@ -243,7 +244,9 @@ impl Watcher {
                 let all: Vec<LeaseId> = self.watched.keys().copied().collect();
                 all.into_iter().for_each(|lease| self.look(lease));
             }
-            if self.home.lifecycle().has_ended() {
+            // After a panic a private table changes no more. In a shared one, leases still end.
+            let poisoned = self.home.lifecycle() == Lifecycle::Poisoned;
+            if self.home.is_closed() || poisoned && !self.home.is_shared() {
                 return;
             }
             self.inbox.signal.wait(self.home.look_by(None));
@@ -264,7 +267,7 @@ impl Watcher {
         };
         for watched in watched {
             // A callback may have closed the manager.
-            if self.home.lifecycle().has_ended() {
+            if self.home.is_closed() {
                 return;
             }
             if watched.told.replace(notice) != Some(notice) {

@@ -50,6 +50,15 @@ impl GpuLease {
         picks: &Picks,
         auto_renew: bool,
     ) -> Result<Self, Error> {
+        let remembered;
+        let picks = match picks.as_slice() {
+            // The ticket that named them was forgotten.
+            [] => {
+                remembered = pool.inner.manager.home().query_known(&PicksOf { lease: id });
+                &remembered
+            }
+            _ => picks,
+        };
         let mut indices = picks.as_slice().iter().filter_map(|pick| pool.inner.index_of(*pick));
         let first = indices.next().ok_or(Error::UnknownLease)?;
         let others = indices.collect();
@@ -58,8 +67,7 @@ impl GpuLease {
 
     /// A lease by its id.
     fn find(pool: &GpuPool, id: LeaseId) -> Result<Self, Error> {
-        let picks = pool.inner.manager.home().query_known(&PicksOf { lease: id });
-        Self::of(pool, id, &picks, false)
+        Self::of(pool, id, &Picks::default(), false)
     }
 
     fn stop_renewal(&self) {

@@ -139,6 +139,10 @@ impl Home for ClusterHome {
         }
     }
 
+    fn is_closed(&self) -> bool {
+        self.part.is_forked() || self.steps.is_closed()
+    }
+
     fn execute<C: Command>(&self, command: &C) -> Result<C::Reply, Error> {
         let run =
             |table: &Table<Arrays<Replica>>, now| table.apply(self.part.issuer(), command, now);
@@ -243,7 +247,11 @@ impl Home for ClusterHome {
         events: &mut Vec<Event>,
     ) -> u64 {
         match self.part.is_forked() {
-            true => self.read_forked(|table| table.events_since(position.cursor, events)),
+            true => {
+                let missed = self.read_forked(|table| table.events_since(position.cursor, events));
+                position.cursor = events.last().map_or(position.cursor, |event| event.number);
+                missed
+            }
             false => self.clustered_events(&self.part, position, ask, events),
         }
     }
@@ -338,7 +346,8 @@ impl Home for ClusterHome {
         }
         let mut wake = WakeList::default();
         let mut state = self.on_the_ground(&self.part);
-        state.table.mark_corrupt();
+        // The replica stays in use until the home is closed: only this process ends its leases in
+        // time for the other members.
         self.steps.poison();
         state.waiters.take_all(&mut wake);
         drop(state);

@@ -639,6 +639,10 @@ impl Home for HostHome {
         if self.host.is_forked() { Lifecycle::Forked } else { self.steps.get() }
     }
 
+    fn is_closed(&self) -> bool {
+        self.host.is_forked() || self.steps.is_closed()
+    }
+
     #[inline(always)]
     fn execute<C: Command>(&self, command: &C) -> Result<C::Reply, Error> {
         self.run(LOCK_TIMEOUT, |table, now| table.apply(self.issuer, command, now))
