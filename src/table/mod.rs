@@ -1,6 +1,6 @@
 //! The lease table: a pure state machine.
 //!
-//! `command + now -> answer + events`. It has no clock, no lock, no thread, no I/O, no randomness, and it allocates nothing
+//! `issuer + command + now -> reply + events`. It has no clock, no lock, no thread, no I/O, no randomness, and it allocates nothing
 //! once it is built (queries that return lists allocate those lists). What it decides is said by [the rules](crate::guide::rules).
 //!
 //! A table works on memory that a *home* provides ([`Memory`]), changes it only through [`Memory::before_write`],
