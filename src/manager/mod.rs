@@ -2,15 +2,14 @@
 
 mod batch;
 mod claim;
+mod cluster;
 mod commands;
 mod device;
 mod events;
 #[cfg(target_os = "linux")]
 mod host;
 mod inspect;
-mod jeopardy;
 mod metrics;
-mod nodes;
 mod options;
 mod signal;
 mod span;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use super::{LeaseManager, Shared};
 use crate::home::waiters::WakerKind;
-use crate::home::{AnyHome, Dropped, Home};
+use crate::home::{Dropped, Home};
 use crate::rt;
 use crate::table::command::GrantDetail;
 use crate::table::query::PlaceInQueue;
@@ -100,7 +100,7 @@ impl Ticket {
     /// Its place in the queue, from 1; `None` once it is resolved. Only earlier claims for some of
     /// the same resources count.
     pub fn place(&self) -> Option<u32> {
-        place(&self.shared.home, self.id()?)
+        self.shared.home.query(&PlaceInQueue { ticket: self.id()? })
     }
 
     /// Calls each waker that was given once the ticket is resolved, and returns the present state.
@@ -191,14 +191,14 @@ impl Ticket {
             _ => self.state(),
         };
         match state {
-            TicketState::Waiting => Err(self.leave()),
+            TicketState::Waiting => Err(self.time_out()),
             decided => self.collect(decided),
         }
     }
 
     /// Withdraws the claim because the time of the wait is over. Returns why there is no lease.
-    fn leave(&mut self) -> Error {
-        match self.let_go() {
+    fn time_out(&mut self) -> Error {
+        match self.withdraw() {
             // It may have been granted meanwhile: the home gives the lease back later.
             Err(Error::Unavailable) => Error::Unavailable,
             _ => Error::Refused(Reason::WaitTimedOut),
@@ -207,7 +207,7 @@ impl Ticket {
 
     /// Withdraws the claim, or gives back what it was granted. An error if it has ended already, or
     /// if the engine cannot be reached.
-    fn let_go(&mut self) -> Result<(), Error> {
+    fn withdraw(&mut self) -> Result<(), Error> {
         let home = &self.shared.home;
         match std::mem::replace(&mut self.kind, Kind::Collected) {
             Kind::Collected => Ok(()),
@@ -237,10 +237,6 @@ impl Ticket {
 
 /// The state of a ticket that was collected or withdrawn.
 const WITHDRAWN: TicketState = TicketState::Refused(Reason::Cancelled);
-
-fn place(home: &AnyHome, id: TicketId) -> Option<u32> {
-    home.query(&PlaceInQueue { ticket: id })
-}
 
 /// Tickets by their ids, for programs that cannot keep a [`Ticket`]: what
 /// [`ClaimBuilder::submit`](super::ClaimBuilder::submit) put in the queue.
@@ -317,7 +313,7 @@ impl LeaseManager {
     /// The place of a ticket in the queue, from 1; `None` once it is resolved. As
     /// [`Ticket::place`].
     pub fn ticket_place(&self, id: TicketId) -> Option<u32> {
-        place(self.home(), id)
+        self.home().query(&PlaceInQueue { ticket: id })
     }
 
     /// A file descriptor that becomes readable once the ticket is resolved. As [`Ticket::fd`].
@@ -359,6 +355,6 @@ impl Future for Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         // A drop cannot report an error.
-        let _ = self.let_go();
+        let _ = self.withdraw();
     }
 }

@@ -2,11 +2,12 @@
 
 use super::GpuPool;
 use super::filter::{Filter, NodeFilter};
+use super::submit::default_claim;
 #[cfg(doc)]
 use super::{GpuLease, PoolError};
 use crate::inventory::Vendor;
 use crate::manager::{ClaimOptions, Span};
-use crate::table::{Candidates, Claim, LeaseId, ResourceId, Take};
+use crate::table::{LeaseId, Take};
 
 /// A claim for devices that is not submitted yet. [`try_now`](Self::try_now), [`wait`](Self::wait),
 /// [`wait_for`](Self::wait_for), [`submit`](Self::submit) and `.await` submit it.
@@ -321,11 +322,4 @@ impl<'a> GpuClaim<'a> {
     pub fn patience(self, wait: impl Into<Span>) -> Self {
         self.with(|options| options.max_wait = wait.into())
     }
-}
-
-/// A claim for all of one device, without end and without a wait.
-#[inline(always)]
-pub(super) fn default_claim<'a>(holder: &'a str, devices: &'a [ResourceId]) -> Claim<'a> {
-    let candidates = Candidates::Declared(devices);
-    Claim { candidates, take: Take::Exclusive, ..Claim::one(holder, &[]) }
 }

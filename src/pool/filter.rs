@@ -101,7 +101,7 @@ impl Inner {
                 named.iter().map(|name| self.find(name)).collect::<Result<Vec<_>, _>>()?
             }
         };
-        devices.retain(|&index| filter.accepts(&self.devices[index], self.local_node.name()));
+        devices.retain(|&index| filter.accepts(&self.devices[index], self.local.name.as_deref()));
         if count > 1 && filter.named.is_none() {
             retain_homogeneous(&self.devices, &mut devices);
         }

@@ -72,7 +72,7 @@ impl GpuLease {
 
     fn stop_renewal(&self) {
         if self.auto_renew {
-            self.pool.inner.local_node.renewer.remove(self.id);
+            self.pool.inner.local.renewer.remove(self.id);
         }
     }
 
@@ -341,13 +341,13 @@ mod tests {
             claim.try_now().unwrap().unwrap()
         };
         let lease = claim();
-        assert_eq!(pool.inner.local_node.renewer.count(), 1);
+        assert_eq!(pool.inner.local.renewer.count(), 1);
         drop(lease);
-        assert_eq!(pool.inner.local_node.renewer.count(), 0);
+        assert_eq!(pool.inner.local.renewer.count(), 0);
         claim().release().unwrap();
-        assert_eq!(pool.inner.local_node.renewer.count(), 0);
+        assert_eq!(pool.inner.local.renewer.count(), 0);
         let id = claim().into_id();
-        assert_eq!(pool.inner.local_node.renewer.count(), 0);
+        assert_eq!(pool.inner.local.renewer.count(), 0);
         pool.manager().release(id).unwrap();
     }
 }

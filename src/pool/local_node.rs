@@ -8,13 +8,13 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
+use super::naming::claim_name;
 use super::nodes;
 use super::renewer::Renewer;
-use super::watcher::{self, Stop, Watched};
+use super::watcher::{self, Stop, Watched, spawn};
 use crate::home::{Dropped, Home};
 use crate::inventory::GpuDevice;
 use crate::manager::LeaseManager;
-use crate::rt::thread;
 use crate::table::command::{ClearCheck, DeviceListing, ListDevices};
 use crate::table::{Error, Health, LeaseId, LeaseState, ResourceId};
 
@@ -26,10 +26,12 @@ const PRESENCE_POLL: Duration = Duration::from_millis(500);
 pub(super) struct LocalNode {
     manager: LeaseManager,
     /// The name of this machine, in a pool of many.
-    name: Option<String>,
-    devices: Vec<GpuDevice>,
-    listed: Vec<Listed>,
-    ids: Vec<ResourceId>,
+    pub name: Option<String>,
+    pub devices: Vec<GpuDevice>,
+    /// The names of the devices in the table, and their ids there.
+    pub keys: Vec<String>,
+    pub ids: Vec<ResourceId>,
+    slots: Option<u32>,
     pub watched: Option<Arc<Watched>>,
     /// While it is held, the devices of this machine are available to the others.
     presence: Mutex<Option<LeaseId>>,
@@ -38,53 +40,23 @@ pub(super) struct LocalNode {
     pub renewer: Renewer,
 }
 
-/// A device of this machine, as [`ListDevices`] declares it.
-#[derive(Debug, Clone)]
-struct Listed {
-    key: String,
-    slots: Option<u32>,
-    memory: u32,
-    island: Option<(&'static str, u32)>,
-    checked: bool,
-    evidence: Option<Health>,
-}
-
-impl Listed {
-    fn listing(&self) -> DeviceListing<&str> {
-        let Listed { ref key, slots, memory, island, checked, evidence } = *self;
-        DeviceListing { resource: key, slots, memory, island, checked, evidence }
-    }
-}
-
 impl LocalNode {
     /// Lists the devices: all of them, or none.
     pub fn list(
         manager: &LeaseManager,
         name: Option<String>,
         devices: Vec<GpuDevice>,
-        keys: &[String],
+        keys: Vec<String>,
         slots: Option<u32>,
         watched: Option<Arc<Watched>>,
     ) -> Result<Self, Error> {
-        let listed = devices.iter().zip(keys).enumerate().map(|(place, (device, key))| {
-            let watching = watched.as_ref().is_some_and(|watched| watched.sees(place));
-            // What was observed of a device that is watched is applied when the watcher starts.
-            let has_evidence = !watching || device.health != Health::Healthy;
-            Listed {
-                key: key.clone(),
-                slots,
-                memory: device.memory.unwrap_or(0),
-                island: device.island.map(|island| (device.vendor.name(), island)),
-                checked: watched.as_ref().is_some_and(|watched| watched.checks(place)),
-                evidence: has_evidence.then_some(device.health),
-            }
-        });
         let mut local = LocalNode {
             manager: manager.clone(),
-            listed: listed.collect(),
             name,
             devices,
+            keys,
             ids: Vec::new(),
+            slots,
             watched,
             presence: Mutex::new(None),
             claims: AtomicU64::new(0),
@@ -94,30 +66,17 @@ impl LocalNode {
         Ok(local)
     }
 
-    pub fn name(&self) -> Option<&str> {
-        self.name.as_deref()
-    }
-
-    pub fn devices(&self) -> &[GpuDevice] {
-        &self.devices
-    }
-
-    pub fn keys(&self) -> impl Iterator<Item = &String> {
-        self.listed.iter().map(|listed| &listed.key)
-    }
-
-    pub fn ids(&self) -> &[ResourceId] {
-        &self.ids
-    }
-
-    pub fn next_claim_number(&self) -> u64 {
-        self.claims.fetch_add(1, Ordering::Relaxed) + 1
+    /// A name for the holder of a claim without one.
+    #[inline]
+    pub fn claim_name<'a>(&self, buffer: &'a mut [u8; 32]) -> &'a str {
+        let number = self.claims.fetch_add(1, Ordering::Relaxed) + 1;
+        claim_name(self.manager.owner(), number, buffer)
     }
 
     /// Lists the devices in the table. In a pool of many machines the registry of nodes and the
     /// presence lease come first: a device that is listed after them fails with the presence lease.
     fn publish(&self) -> Result<Vec<ResourceId>, Error> {
-        let Some(name) = self.name.as_deref().filter(|_| !self.listed.is_empty()) else {
+        let Some(name) = self.name.as_deref().filter(|_| !self.devices.is_empty()) else {
             return self.list_devices(None);
         };
         nodes::publish(&self.manager, name, &self.devices)?;
@@ -132,8 +91,23 @@ impl LocalNode {
         listed
     }
 
-    fn list_devices(&self, node: Option<ResourceId>) -> Result<Vec<ResourceId>, Error> {
-        let devices: Vec<DeviceListing<&str>> = self.listed.iter().map(Listed::listing).collect();
+    fn list_devices<'a>(&'a self, node: Option<ResourceId>) -> Result<Vec<ResourceId>, Error> {
+        let listing = |(index, (device, resource)): (usize, (&GpuDevice, &'a String))| {
+            let watched = self.watched.as_ref();
+            // What was observed of a device that is watched is applied when the watcher starts.
+            let has_evidence = !watched.is_some_and(|watched| watched.sees(index))
+                || device.health != Health::Healthy;
+            DeviceListing {
+                resource: resource.as_str(),
+                slots: self.slots,
+                memory: device.memory.unwrap_or(0),
+                island: device.island.map(|island| (device.vendor.name(), island)),
+                checked: watched.is_some_and(|watched| watched.checks(index)),
+                evidence: has_evidence.then_some(device.health),
+            }
+        };
+        let devices: Vec<DeviceListing<&str>> =
+            self.devices.iter().zip(&self.keys).enumerate().map(listing).collect();
         self.manager.home().execute(&ListDevices { devices: devices.as_slice(), node })
     }
 
@@ -159,15 +133,14 @@ impl LocalNode {
         }
         if self.presence.lock().is_some() {
             let (local, until) = (Arc::downgrade(self), stop.flag());
-            thread::spawn("tern-node", move || {
+            spawn("tern-node", move || {
                 while !until.load(Ordering::Acquire) {
                     std::thread::park_timeout(PRESENCE_POLL);
                     let Some(local) = local.upgrade() else { return };
                     // If it fails, the next poll tries again.
                     let _ = local.restore_presence();
                 }
-            })
-            .map_err(|error| Error::System(error.raw_os_error().unwrap_or(libc::EAGAIN)))?;
+            })?;
         }
         Ok(stop)
     }
@@ -183,10 +156,10 @@ impl Drop for LocalNode {
         }
         // Other processes that share the table continue to watch the devices.
         if let Some(watched) = self.watched.as_ref().filter(|_| !self.manager.is_shared()) {
-            let listed = self.listed.iter().enumerate();
-            for (_, device) in listed.filter(|(place, _)| watched.checks(*place)) {
+            for (_, key) in self.keys.iter().enumerate().filter(|(index, _)| watched.checks(*index))
+            {
                 // Fails only if the table is unusable.
-                let _ = self.manager.home().execute(&ClearCheck { resource: &device.key });
+                let _ = self.manager.home().execute(&ClearCheck { resource: key });
             }
         }
     }

@@ -82,7 +82,7 @@ struct Inner {
     /// By the id of a device: its index in the lists above, or `u32::MAX`.
     index_of: Vec<u32>,
     found: Found,
-    local_node: Arc<LocalNode>,
+    local: Arc<LocalNode>,
     /// Ends the threads of the watcher when the last of these pools is dropped.
     stop: Arc<Stop>,
 }
@@ -190,7 +190,7 @@ impl GpuPool {
         devices.iter_mut().for_each(|device| device.node.clone_from(&node));
         let keys = distinct_keys(&devices, node.as_deref());
         let watched = Watched::new(&devices, &keys, inventory, check_use, rules);
-        let local = LocalNode::list(manager, node, devices, &keys, slots, watched)?;
+        let local = LocalNode::list(manager, node, devices, keys, slots, watched)?;
         let local = Arc::new(local);
         let stop = local.start(poll)?;
         Self::of(manager, found, local, Arc::new(stop))
@@ -200,14 +200,14 @@ impl GpuPool {
     fn of(
         manager: &LeaseManager,
         mut found: Found,
-        local_node: Arc<LocalNode>,
+        local: Arc<LocalNode>,
         stop: Arc<Stop>,
     ) -> Result<Self, PoolError> {
-        let remote = RemoteNodes::find(manager, local_node.name())?;
+        let remote = RemoteNodes::find(manager, local.name.as_deref())?;
         found.warnings.extend(remote.warnings);
-        let devices = [local_node.devices(), &remote.devices].concat();
-        let keys = local_node.keys().cloned().chain(remote.keys).collect();
-        let ids = [local_node.ids(), &remote.ids].concat();
+        let devices = [&local.devices[..], &remote.devices].concat();
+        let keys = [&local.keys[..], &remote.keys].concat();
+        let ids = [&local.ids[..], &remote.ids].concat();
         let most = ids.iter().map(|id| id.0 as usize + 1).max().unwrap_or(0);
         let mut index_of = vec![u32::MAX; most];
         for (index, id) in ids.iter().enumerate() {
@@ -216,17 +216,9 @@ impl GpuPool {
         let mut homogeneous: Vec<usize> = (0..devices.len()).collect();
         filter::retain_homogeneous(&devices, &mut homogeneous);
         let homogeneous = homogeneous.into_iter().map(|index| ids[index]).collect();
-        let inner = Inner {
-            manager: manager.clone(),
-            devices,
-            keys,
-            ids,
-            homogeneous,
-            index_of,
-            found,
-            local_node,
-            stop,
-        };
+        let manager = manager.clone();
+        let inner =
+            Inner { manager, devices, keys, ids, homogeneous, index_of, found, local, stop };
         Ok(GpuPool { inner: Arc::new(inner) })
     }
 
@@ -246,14 +238,14 @@ impl GpuPool {
     /// # Ok::<(), ternlease::PoolError>(())
     /// ```
     pub fn refreshed(&self) -> Result<Self, PoolError> {
-        let Inner { manager, found, local_node, stop, .. } = &*self.inner;
-        Self::of(manager, found.clone(), local_node.clone(), stop.clone())
+        let Inner { manager, found, local, stop, .. } = &*self.inner;
+        Self::of(manager, found.clone(), local.clone(), stop.clone())
     }
 
     /// The name of this machine in a pool of many machines; `None` in a pool of one. Children of
     /// this process can use the devices with this [`node`](GpuDevice::node).
     pub fn node(&self) -> Option<&str> {
-        self.inner.local_node.name()
+        self.inner.local.name.as_deref()
     }
 
     /// Begins a claim: by default for one device, alone, for as long as the lease lives.
@@ -362,7 +354,7 @@ impl GpuPool {
         // An error if it has ended. If not, its whole ttl begins now.
         manager.renew(id)?;
         let ttl = manager.lease(id).ok_or(Error::UnknownLease)?.ttl;
-        let renewer = &self.inner.local_node.renewer;
+        let renewer = &self.inner.local.renewer;
         renewer.remove(id);
         renewer.add(manager, id, ttl)
     }

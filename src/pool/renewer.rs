@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use super::watcher::spawn;
 use crate::manager::LeaseManager;
-use crate::rt::thread;
 use crate::table::{Error, FOREVER, LeaseId, Time};
 
 /// How often a lease is renewed within its ttl: one delay must not end it.
@@ -63,8 +63,7 @@ impl Renewer {
             return Ok(handle.thread().clone());
         }
         let (shared, manager) = (self.shared.clone(), manager.clone());
-        let handle = thread::spawn("tern-renew", move || shared.renew_in_time(&manager))
-            .map_err(|error| Error::System(error.raw_os_error().unwrap_or(libc::EAGAIN)))?;
+        let handle = spawn("tern-renew", move || shared.renew_in_time(&manager))?;
         let thread = handle.thread().clone();
         *running = Some(handle);
         Ok(thread)

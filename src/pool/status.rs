@@ -105,7 +105,7 @@ impl GpuPool {
         device: &GpuDevice,
         InTable { resource, leases, abandoned }: InTable,
     ) -> DeviceStatus {
-        let seen = self.inner.local_node.watched.as_ref().and_then(|watched| watched.seen(place));
+        let seen = self.inner.local.watched.as_ref().and_then(|watched| watched.seen(place));
         let observation = seen.as_ref().and_then(|seen| seen.observation.as_ref());
         let (health, slots, leased_memory) = match resource {
             Some(info) => (info.health, (info.slots, info.used_slots), info.used_memory),

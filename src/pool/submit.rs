@@ -6,12 +6,10 @@ use std::future::IntoFuture;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use super::claim::default_claim;
-use super::naming::claim_name;
-use super::{GpuClaim, GpuLease, GpuPool, Inner, PoolError};
+use super::{GpuClaim, GpuLease, GpuPool, PoolError};
 use crate::manager::{ClaimFuture, LeaseManager, Span};
 use crate::table::command::GrantDetail;
-use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, Picks, ResourceId};
+use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, Picks, ResourceId, Take};
 
 /// The ways to submit a claim.
 impl GpuClaim<'_> {
@@ -120,7 +118,7 @@ impl GpuClaim<'_> {
         let inner = &*self.pool.inner;
         let candidates = self.candidates()?;
         let mut buffer = [0; 32];
-        let holder = self.holder.unwrap_or_else(|| inner.claim_name(&mut buffer));
+        let holder = self.holder.unwrap_or_else(|| inner.local.claim_name(&mut buffer));
         let claim = self.build(holder, &candidates)?;
         Ok(submit(&inner.manager, &claim)?)
     }
@@ -162,7 +160,7 @@ impl GpuClaim<'_> {
         if !self.keep_alive {
             return Ok(());
         }
-        inner.local_node.renewer.add(&inner.manager, id, inner.manager.measure(self.options.ttl)?)
+        inner.local.renewer.add(&inner.manager, id, inner.manager.measure(self.options.ttl)?)
     }
 }
 
@@ -175,17 +173,16 @@ impl GpuPool {
             return Ok(None);
         }
         let mut buffer = [0; 32];
-        let claim = default_claim(inner.claim_name(&mut buffer), &inner.ids);
+        let claim = default_claim(inner.local.claim_name(&mut buffer), &inner.ids);
         inner.manager.submit_and_wait(&claim).map(Some)
     }
 }
 
-impl Inner {
-    /// A name for the holder of a claim without one.
-    #[inline]
-    fn claim_name<'a>(&self, buffer: &'a mut [u8; 32]) -> &'a str {
-        claim_name(self.manager.owner(), self.local_node.next_claim_number(), buffer)
-    }
+/// A claim for all of one device, without end and without a wait.
+#[inline(always)]
+pub(super) fn default_claim<'a>(holder: &'a str, devices: &'a [ResourceId]) -> Claim<'a> {
+    let candidates = Candidates::Declared(devices);
+    Claim { candidates, take: Take::Exclusive, ..Claim::one(holder, &[]) }
 }
 
 /// `pool.claim().await`, on any executor. Dropping the future withdraws the claim.
