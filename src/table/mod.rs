@@ -312,11 +312,16 @@ impl<M: Memory> Table<M> {
     /// Reads without the lock of the table. Another process may change it meanwhile, so what looks
     /// damaged need not be. Commands are refused, so that nothing is written.
     pub(crate) fn read_unlocked<T>(&self, read: impl FnOnce(&Self) -> T) -> T {
-        let before = (self.corrupt.replace(true), self.broken.get());
-        let answer = read(self);
-        self.corrupt.set(before.0);
-        self.broken.set(before.1);
-        answer
+        struct Restore<'a>(&'a PlainCell<bool>, bool);
+        // Also if the read panics.
+        impl Drop for Restore<'_> {
+            fn drop(&mut self) {
+                self.0.set(self.1);
+            }
+        }
+        let _corrupt = Restore(&self.corrupt, self.corrupt.replace(true));
+        let _broken = Restore(&self.broken, self.broken.get());
+        read(self)
     }
 }
 

@@ -122,9 +122,14 @@ impl Attachment {
 
     /// As [`Self::notify_ticket`], if the ticket is resolved.
     pub fn notify_if_resolved(&self, place: usize) {
-        if self.file.arrays.tickets().get(place).is_some_and(|ticket| ticket.result.get() != 0) {
+        if self.is_resolved(place) {
             self.notify_ticket(place);
         }
+    }
+
+    /// Is the ticket in this place resolved? Reads without the lock.
+    pub fn is_resolved(&self, place: usize) -> bool {
+        self.file.arrays.tickets().get(place).is_some_and(|ticket| ticket.result.get() != 0)
     }
 
     /// A ticket of this owner was resolved: notifies its process, if it has wakers for tickets.

@@ -540,7 +540,13 @@ impl HostHome {
     /// Runs what is due with the lock, and takes the waiters of what other processes have resolved.
     /// Returns the next deadline.
     fn advance(&self, wake: &mut WakeList) -> Option<Time> {
-        let mut state = self.lock(LOCK_TIMEOUT).ok()?;
+        let Ok(mut state) = self.lock(LOCK_TIMEOUT) else {
+            // What other processes commit is visible without the lock.
+            let State { table, waiters, .. } = &mut *self.state.lock();
+            waiters.take_if(|place| self.host.is_resolved(place), wake);
+            waiters.take_subscribers(table.last_event(), wake);
+            return None;
+        };
         // Fails only for a time beyond all times, which the next command reports.
         let _ = state.table.advance(self.now(&state));
         let State { table, waiters, .. } = &mut *state;
@@ -594,6 +600,9 @@ impl Ticked for HostHome {
         parked.into_iter().for_each(|place| host.notify_if_resolved(place));
         let mut state = self.state.lock();
         if self.steps.is_closed() {
+            // `close` does not find the waiters that were taken above.
+            drop(state);
+            wake.wake();
             return false;
         }
         let unusable = state.table.is_corrupt() || self.steps.is_poisoned() || !host.is_sound();
@@ -825,18 +834,15 @@ impl Home for HostHome {
         if self.host.is_forked() {
             return Err(Error::Forked);
         }
-        let mut fd = EventFd::new()?;
-        let mut state = self.lock(LOCK_TIMEOUT)?;
-        match self.unless_lost(state.table.ticket(ticket)) {
-            None => return Err(Error::UnknownTicket),
-            Some(TicketState::Waiting) => {
-                fd = state.waiters.descriptor(self.place_of(ticket), fd);
-                self.update_interest(&state.waiters);
+        let fd = EventFd::new()?;
+        let fd = self.register(|state| match self.unless_lost(state.table.ticket(ticket)) {
+            None => Err(Error::UnknownTicket),
+            Some(TicketState::Waiting) => Ok(state.waiters.descriptor(self.place_of(ticket), fd)),
+            Some(_) => {
+                fd.notify();
+                Ok(fd)
             }
-            Some(_) => fd.notify(),
-        }
-        drop(state);
-        self.host.own_slot().notify();
+        })?;
         fd.share()
     }
 
@@ -1052,6 +1058,43 @@ mod tests {
         assert!(cut_short.is_err());
         assert_eq!(waits.join().expect("the wait does not panic"), Err(Error::Corrupt));
         one.close();
+        std::fs::remove_file(path).expect("it is there");
+    }
+
+    #[test]
+    fn waker_of_poisoned_home_is_called_when_another_process_resolves_its_ticket() {
+        struct Called(mpsc::Sender<()>);
+        impl std::task::Wake for Called {
+            fn wake(self: Arc<Self>) {
+                let _ = self.0.send(());
+            }
+        }
+        let path = std::env::temp_dir().join(format!("tern-late-{}", std::process::id()));
+        let (one, other) = (open(&path), open(&path));
+        let claim = Claim { ttl: FOREVER, ..Claim::one("holder", &["gpu"]) };
+        let Ok(Placed::<()> { outcome: Outcome::Granted(lease), .. }) = other.claim(&claim) else {
+            panic!("it is free")
+        };
+        let claim = Claim { wait: FOREVER, ..claim };
+        let Ok(Placed::<()> { outcome: Outcome::Waiting(ticket), .. }) = one.claim(&claim) else {
+            panic!("it is taken")
+        };
+        let cut_short = catch_unwind(AssertUnwindSafe(|| {
+            one.run::<()>(LOCK_TIMEOUT, |_, _| panic!("on purpose, for a test"))
+        }));
+        assert!(cut_short.is_err());
+        let (send, called) = mpsc::channel();
+        let waker = Waker::from(Arc::new(Called(send)));
+        // Poisoning wakes all waiters once. A waker that is registered later is for the ticket.
+        while !one.state.lock().alarmed {
+            std::thread::yield_now();
+        }
+        assert_eq!(one.watch(ticket, WakerKind::Primary, &waker), Some(TicketState::Waiting));
+        other.execute(&command::Release { lease }).expect("it is held");
+        called.recv_timeout(Duration::from_secs(60)).expect("the waker is called");
+        assert!(matches!(one.ticket(ticket), Some(TicketState::Granted(_))));
+        one.close();
+        other.close();
         std::fs::remove_file(path).expect("it is there");
     }
 
