@@ -46,7 +46,7 @@ soak:
 	@scripts/soak $(or $(MINUTES),10)
 
 simulate:
-	TERN_SECONDS=$(or $(SECONDS_TO_SIMULATE),60) cargo test --release --features cluster --lib simulation -- --nocapture --test-threads 1
+	TERN_SECONDS=$(or $(SECONDS_TO_SIMULATE),60) scripts/cargo-sim test --release -- --nocapture --test-threads 1
 
 mutants:
 	@scripts/mutants

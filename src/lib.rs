@@ -96,10 +96,13 @@
 //! AMD's and Intel's devices need no feature. Tested on Linux, x86-64, with Rust 1.92 and newer. On other systems `host:` and file descriptors
 //! are missing, and nothing has been tried.
 #![cfg_attr(docsrs, feature(doc_cfg))]
+#![cfg_attr(any(ternlease_sim, fuzzing), allow(missing_docs))]
 #![deny(unsafe_code)]
 
 #[cfg(all(feature = "cluster", not(target_os = "linux")))]
 compile_error!("the feature `cluster` needs Linux so far");
+#[cfg(all(ternlease_sim, not(feature = "cluster")))]
+compile_error!("the simulator needs the feature `cluster`");
 
 pub mod cost;
 // The boundary to C takes raw pointers; each of its files says why what it does with them is right.
@@ -111,12 +114,16 @@ pub mod home;
 // Loom tries it without the rest of the boundary, which has statics.
 pub mod inventory;
 pub mod manager;
+pub mod memory;
 pub mod pool;
 #[cfg(all(loom, not(feature = "capi")))]
 #[allow(unsafe_code, dead_code)]
 #[path = "ffi/ring.rs"]
 mod ring;
 mod rt;
+#[cfg(any(ternlease_sim, fuzzing))]
+#[doc(hidden)]
+pub mod sim_api;
 #[forbid(unsafe_code)]
 pub mod table;
 // Zeroed memory needs the allocator's promise, which only unsafe code can take up.
@@ -125,9 +132,6 @@ mod zeroed;
 
 #[doc(inline)]
 pub use cost::{Advice, FnCost, Kind, MachCap, Task, Verdict};
-#[cfg(target_os = "linux")]
-#[doc(inline)]
-pub use home::host::{HostInfo, Inherited, LockInfo, ProcessInfo, ProcessLife};
 #[doc(inline)]
 pub use inventory::{GpuDevice, GpuSpeed, Inventory, PciAddress, Vendor};
 #[cfg(feature = "nvml")]
@@ -137,6 +141,9 @@ pub use inventory::{Nvml, NvmlOptions};
 pub use manager::{
     ClaimBuilder, EventReader, LeaseManager, Notice, OpenError, Options, Span, Ticket, TimeKind,
 };
+#[cfg(target_os = "linux")]
+#[doc(inline)]
+pub use manager::{HostInfo, Inherited, LockInfo, ProcessInfo, ProcessLife};
 #[doc(inline)]
 pub use pool::{
     DeviceStatus, Env, ExpectedWait, GpuClaim, GpuLease, GpuLeaseEntry, GpuPool, PoolError,

@@ -109,14 +109,14 @@ fn away_for_long_all_is_over_and_begins_again() {
     for lease in &first {
         let refused = one.renew(*lease);
         assert!(
-            matches!(refused, Err(Error::System(_) | Error::NotHeld(LeaseState::Expired, _))),
+            matches!(refused, Err(Error::Unavailable | Error::NotHeld(LeaseState::Expired, _))),
             "{refused:?}"
         );
     }
-    assert!(matches!(one.acquire("free", "one", HOUR), Err(Error::System(_))));
+    assert!(matches!(one.acquire("free", "one", HOUR), Err(Error::Unavailable)));
     // In its patience, and while the engine is away.
     let answer = impatient.recv_timeout(PATIENCE).expect("an answer");
-    assert!(matches!(answer, Err(Error::System(_) | Error::Refused(_))), "{answer:?}");
+    assert!(matches!(answer, Err(Error::Unavailable | Error::Refused(_))), "{answer:?}");
     for server in [0, 1] {
         etcd.launch(server);
     }
@@ -136,7 +136,10 @@ fn away_for_long_all_is_over_and_begins_again() {
     // Those who waited are answered: they have it, or are told that they do not wait any more.
     for answer in [patient, own] {
         let answer = answer.recv_timeout(PATIENCE).expect("an answer");
-        assert!(matches!(answer, Ok(_) | Err(Error::System(_) | Error::Refused(_))), "{answer:?}");
+        assert!(
+            matches!(answer, Ok(_) | Err(Error::Unavailable | Error::Refused(_))),
+            "{answer:?}"
+        );
     }
     one.verify().unwrap();
     other.verify().unwrap();
@@ -154,13 +157,13 @@ fn who_waits_for_an_engine_that_is_gone_is_answered() {
     etcd.kill(0);
     for answer in [limited, unlimited] {
         let answer = answer.recv_timeout(PATIENCE).expect("an answer");
-        assert!(matches!(answer, Err(Error::System(_) | Error::Refused(_))), "{answer:?}");
+        assert!(matches!(answer, Err(Error::Unavailable | Error::Refused(_))), "{answer:?}");
     }
     assert_eq!(one.state(lease), Some(LeaseState::Expired));
     // Who comes now is told at once, or after the time of a request or two.
     for patience in [Some(Duration::from_secs(1)), None] {
         let answer = waiter(&other, "gpu0", patience).recv_timeout(PATIENCE).expect("an answer");
-        assert!(matches!(answer, Err(Error::System(_) | Error::Refused(_))), "{answer:?}");
+        assert!(matches!(answer, Err(Error::Unavailable | Error::Refused(_))), "{answer:?}");
     }
 }
 
@@ -180,8 +183,8 @@ fn what_is_dropped_meanwhile_is_given_back() {
     let Outcome::Waiting(claim) = claim else { panic!("it is taken") };
     etcd.kill(0);
     drop((lease, ticket));
-    assert!(matches!(manager.release(number), Err(Error::System(_))));
-    assert!(matches!(manager.cancel_ticket(claim), Err(Error::System(_))));
+    assert!(matches!(manager.release(number), Err(Error::Unavailable)));
+    assert!(matches!(manager.cancel_ticket(claim), Err(Error::Unavailable)));
     etcd.launch(0);
     let again = until("it is free", || pool.try_claim().ok().flatten());
     for other in ["other", "third"] {

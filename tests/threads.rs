@@ -184,7 +184,7 @@ fn no_thread_stays_behind() {
         let names = tasks
             .flatten()
             .filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
-        names.filter(|name| name.starts_with("tern-keeper")).count()
+        names.filter(|name| name.starts_with("tern-ticker")).count()
     };
     // Other tests of this process have keepers of their own, so look at one that must come and go.
     let managers: Vec<LeaseManager> = (0..50).map(|_| real()).collect();

@@ -4,31 +4,35 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::sync::OnceLock;
+use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, channel};
 
 use common::pty::Terminal;
 use common::{LONG, Pool, is_stopped, kill, lives, wait_until};
 
-/// The library, built once.
-fn library() -> &'static PathBuf {
-    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/foreign_thread/idle.c");
-        let name = format!("idle-{}.so", std::process::id());
-        let library = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+/// A library of `tests/foreign_thread`, built once.
+fn library(name: &str) -> PathBuf {
+    static LIBRARIES: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut libraries = LIBRARIES.lock().unwrap();
+    let build = || {
+        let source = format!("{}/tests/foreign_thread/{name}.c", env!("CARGO_MANIFEST_DIR"));
+        let file = format!("{name}-{}.so", std::process::id());
+        let library = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(file);
         let built = Command::new("cc")
             .args(["-shared", "-fPIC", "-pthread", "-o"])
             .arg(&library)
             .arg(source)
+            .arg("-ldl")
             .status()
             .expect("the C compiler that links Rust programs is there");
         assert!(built.success());
         library
-    })
+    };
+    libraries.entry(name.to_owned()).or_insert_with(build).clone()
 }
 
 /// A process whose every wait has a time-out.
@@ -38,10 +42,14 @@ struct Process {
 }
 
 impl Process {
-    /// Starts the command with the library loaded into it.
+    /// Starts the command with the library of the idle thread loaded into it.
     fn start(pool: &Pool, words: &[&str]) -> Process {
+        Self::start_with("idle", pool, words)
+    }
+
+    fn start_with(loaded: &str, pool: &Pool, words: &[&str]) -> Process {
         let mut command = pool.command(words);
-        command.env("LD_PRELOAD", library()).stdin(Stdio::null()).stdout(Stdio::piped());
+        command.env("LD_PRELOAD", library(loaded)).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
         let (send, lines) = channel();
@@ -102,6 +110,17 @@ fn run_notices_the_end_of_its_program_every_time() {
     assert_eq!((manager.active_count(), manager.host().unwrap().deaths), (0, 0));
 }
 
+/// The thread that reads the lease has a handle of the table, and may not have run yet when the
+/// program ends.
+#[test]
+fn run_leaves_the_table_even_if_its_threads_start_late() {
+    let pool = Pool::new(1);
+    let mut run = Process::start_with("late", &pool, &["run", "--", "true"]);
+    assert_eq!(run.end(), (Some(0), None));
+    let manager = pool.manager();
+    assert_eq!((manager.active_count(), manager.host().unwrap().deaths), (0, 0));
+}
+
 #[test]
 fn signals_sent_to_run_reach_its_program() {
     let pool = Pool::new(1);
@@ -156,7 +175,7 @@ fn tstp_stops_run_and_its_program_and_cont_continues_both() {
     let mut terminal = Terminal::start(shell);
     terminal.keys(&format!(
         "LD_PRELOAD={} {} run -- env -u LD_PRELOAD sh -c 'echo of=$PPID; echo pid=$$; exec sleep 1000' &\n",
-        library().display(),
+        library("idle").display(),
         env!("CARGO_BIN_EXE_ternlease")
     ));
     let run = terminal.expect_number("of");

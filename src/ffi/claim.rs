@@ -207,7 +207,7 @@ pub unsafe extern "C" fn tern_manager_claim(
     unsafe {
         with(manager, err, |manager: &LeaseManager| {
             required(lease, "lease")?;
-            let granted = with_claim(claim, |claim| Ok(manager.ask_and_wait(claim)?))?;
+            let (granted, ()) = with_claim(claim, |claim| Ok(manager.submit_and_wait(claim)?))?;
             // Now that nobody looks at the claim any more: the caller may have put the lease into it.
             lease.write_unaligned(granted.0);
             Ok(TERN_OK)
@@ -231,7 +231,8 @@ pub unsafe extern "C" fn tern_manager_enqueue(
         with(manager, err, |manager: &LeaseManager| {
             required(lease, "lease")?;
             required(ticket, "ticket")?;
-            match with_claim(claim, |claim| Ok(manager.ask(claim)?))? {
+            let placed = with_claim(claim, |claim| Ok(manager.submit::<()>(claim)?))?;
+            match placed.outcome {
                 Outcome::Granted(id) => {
                     lease.write_unaligned(id.0);
                     Ok(TERN_OK)

@@ -85,6 +85,7 @@ impl From<Error> for Failure {
                 (Some(reason), 0)
             }
             Error::System(number) => (None, number),
+            Error::Unavailable => (None, libc::EHOSTUNREACH),
             _ => (None, 0),
         };
         Failure { status: status_of(&error), reason, os_errno, text: Text::Error(error) }

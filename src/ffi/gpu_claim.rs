@@ -27,7 +27,7 @@ use super::status::tern_status_t::{self, *};
 use super::text::{array, name, required};
 use super::ticket::tern_ticket_t;
 use crate::table::{LeaseId, Outcome};
-use crate::{GpuClaim, GpuLease, GpuPool, Span, Vendor};
+use crate::{GpuClaim, GpuPool, Span, Vendor};
 
 /// A claim for devices. What is zero is as usual: any one device, alone, without end, now or not at all. Make it with
 /// tern_gpu_claim_init(). Times are in the unit of the pool's manager.
@@ -168,11 +168,6 @@ fn vendor_of(code: i32) -> Result<Vendor, Failure> {
         .ok_or_else(|| wrong("claim.vendor", "is none that is known"))
 }
 
-/// The number of a lease, if the pool had devices to give.
-fn granted(lease: Option<GpuLease>) -> Result<u64, Failure> {
-    lease.map(|lease| lease.into_kept_id().0).ok_or_else(no_devices)
-}
-
 fn no_devices() -> Failure {
     Failure::new(TERN_EMPTY, "the pool has no devices; the pool's absence says why")
 }
@@ -191,8 +186,8 @@ pub unsafe extern "C" fn tern_pool_claim(
     unsafe {
         with(pool, err, |pool: &GpuPool| {
             required(lease, "lease")?;
-            let answer = with_claim(pool, claim, |claim, _| Ok(claim.wait()?))?;
-            lease.write_unaligned(granted(answer)?);
+            let granted = with_claim(pool, claim, |claim, _| Ok(claim.wait_for_id()?))?;
+            lease.write_unaligned(granted.ok_or_else(no_devices)?.0);
             Ok(TERN_OK)
         })
     }
@@ -209,7 +204,8 @@ pub unsafe extern "C" fn tern_pool_try_claim(
     unsafe {
         with(pool, err, |pool: &GpuPool| {
             required(lease, "lease")?;
-            lease.write_unaligned(granted(pool.claim().try_now()?)?);
+            let (id, ()) = pool.claim_default()?.ok_or_else(no_devices)?;
+            lease.write_unaligned(id.0);
             Ok(TERN_OK)
         })
     }

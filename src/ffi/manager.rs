@@ -23,7 +23,7 @@ use super::handle::{Closed, Handle, Object};
 use super::sized::{self, Plain};
 use super::status::tern_status_t::{self, *};
 use super::text::{required, text};
-use crate::manager::Span;
+use crate::manager::{Span, default_limits};
 use crate::table::{DeadlockPolicy, FOREVER, Limits};
 use crate::{LeaseManager, Options};
 
@@ -148,7 +148,7 @@ fn read(url: &str, options: &tern_options_t) -> Result<Options, Failure> {
     if options.flags & !known != 0 {
         return Err(Failure::argument(TERN_ERR_BAD_VALUE, "options.flags", "has unknown bits"));
     }
-    let usual = Options::usual_limits(url);
+    let usual = default_limits(url);
     let limit = |given, usual| match given {
         0 => Ok(usual),
         given if given <= Limits::MAX => Ok(given),

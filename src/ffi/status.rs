@@ -184,7 +184,7 @@ pub(super) fn status_of(error: &Error) -> tern_status_t {
         Error::Full(_) => TERN_ERR_FULL,
         Error::Refused(Reason::WaitTimedOut) => TERN_TIMEOUT,
         Error::Refused(_) => TERN_REFUSED,
-        Error::System(_) => TERN_ERR_SYSTEM,
+        Error::System(_) | Error::Unavailable => TERN_ERR_SYSTEM,
         Error::Closed => TERN_ERR_CLOSED,
         Error::Forked => TERN_ERR_FORKED,
         Error::Stuck(_) => TERN_ERR_STUCK,

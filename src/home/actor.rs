@@ -1,19 +1,19 @@
-//! Who the actor of this process's commands is. See [`Actor`](crate::Actor).
+//! The actor of the commands of this process. See [`Actor`](crate::Actor).
 
 use crate::table::Actor;
 
 /// Of a table on this machine: the real user and the process.
 pub(super) fn of_process() -> Actor {
     #[cfg(target_os = "linux")]
-    let principal = super::host::real_user();
+    let principal = super::real_user();
     // Only tables of one process exist here, and one process is one principal.
     #[cfg(not(target_os = "linux"))]
     let principal = 0;
     Actor { principal, process: std::process::id() }
 }
 
-/// The principal of a process in a cluster: one number for each pair of node and etcd user. Never 0,
-/// which is the principal that may transfer all leases.
+/// The principal of a process in a cluster: one number for each pair of node and etcd user. Never
+/// 0, which is the principal that may transfer all leases.
 #[cfg(feature = "cluster")]
 pub(super) fn cluster_principal(node: &str, user: Option<&str>) -> u32 {
     // FNV-1a: the same number in every build and on every machine.

@@ -1,52 +1,9 @@
 //! The two clocks: real time that goes on while the machine sleeps, and ticks that a program counts itself.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use crate::rt;
-use crate::table::{Error, FOREVER, Time};
-
-/// A length of time as people give it: a number of ticks for a manager that counts ticks, a duration for any other.
-///
-/// Methods take `impl Into<Span>`, so a [`Duration`] or a number will do. The wrong one for the clock is [`Error::WrongClock`].
-///
-/// ```
-/// use std::time::Duration;
-/// use ternlease::{LeaseManager, Options, Span};
-///
-/// assert_eq!(Span::from(5), Span::Ticks(5));
-/// assert_eq!(Span::from(Duration::ZERO), Span::Real(Duration::ZERO));
-///
-/// // Fits every clock:
-/// let manager = LeaseManager::with(Options::ticks());
-/// manager.acquire("gpu0", "trainer", Span::Forever)?;
-/// # Ok::<(), ternlease::Error>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Span {
-    /// So many ticks.
-    Ticks(u64),
-    /// So many units of the manager's own clock, whichever it is: ticks or microseconds.
-    Units(u64),
-    /// So much real time; a fraction of a microsecond counts as a whole one.
-    Real(Duration),
-    /// Without end, by any clock.
-    Forever,
-    /// Nothing, by any clock.
-    Zero,
-}
-
-impl From<u64> for Span {
-    fn from(ticks: u64) -> Self {
-        Span::Ticks(ticks)
-    }
-}
-
-impl From<Duration> for Span {
-    fn from(duration: Duration) -> Self {
-        Span::Real(duration)
-    }
-}
+use crate::table::Time;
 
 /// What a home takes for the time.
 #[derive(Debug)]
@@ -95,22 +52,6 @@ impl Clock {
     pub fn is_real(&self) -> bool {
         !matches!(self, Clock::Ticks(_))
     }
-
-    /// The span in this clock's unit.
-    #[inline(always)]
-    pub fn measure(&self, span: Span) -> Result<Time, Error> {
-        match (span, self) {
-            (Span::Units(units), _) => Ok(units),
-            (Span::Ticks(ticks), Clock::Ticks(_)) => Ok(ticks),
-            (Span::Real(duration), clock) if clock.is_real() => {
-                let micros = duration.as_nanos().div_ceil(1000);
-                Time::try_from(micros).map_err(|_| Error::TimeTooLarge)
-            }
-            (Span::Forever, _) => Ok(FOREVER),
-            (Span::Zero, _) => Ok(0),
-            _ => Err(Error::WrongClock),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -118,15 +59,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_are_measured_by_the_right_clock_only() {
-        let ticks = Clock::Ticks(AtomicU64::new(7));
-        assert_eq!(ticks.now(), 7);
-        assert_eq!(ticks.measure(5.into()), Ok(5));
-        assert_eq!(ticks.measure(Duration::from_secs(1).into()), Err(Error::WrongClock));
-        assert_eq!(Clock::Real.measure(5.into()), Err(Error::WrongClock));
-        assert_eq!(Clock::Real.measure(Duration::from_nanos(1001).into()), Ok(2));
-        assert_eq!(Clock::Real.measure(Duration::MAX.into()), Err(Error::TimeTooLarge));
-        assert_eq!(Clock::Real.measure(Span::Forever), Ok(FOREVER));
+    fn ticks_now_is_count() {
+        assert_eq!(Clock::Ticks(AtomicU64::new(7)).now(), 7);
     }
 
     #[test]

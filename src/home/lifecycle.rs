@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use crate::table::Error;
+
 /// What a process can do with its home. Reported in this order if several apply, the last first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lifecycle {
@@ -12,7 +14,8 @@ pub(crate) enum Lifecycle {
     SessionLost,
     /// Its last user has closed it.
     Closed,
-    /// A panic has cut short a command: what the process knows of the table is no longer consistent.
+    /// A panic has cut short a command: what the process knows of the table is no longer
+    /// consistent.
     Poisoned,
     /// The process is a forked child of the one that opened the home.
     Forked,
@@ -21,7 +24,17 @@ pub(crate) enum Lifecycle {
 impl Lifecycle {
     /// Will waiters and subscribers never be woken again?
     pub fn has_ended(self) -> bool {
-        matches!(self, Lifecycle::Closed | Lifecycle::Poisoned | Lifecycle::Forked)
+        self.check_open().is_err()
+    }
+
+    /// An error if it has ended.
+    pub fn check_open(self) -> Result<(), Error> {
+        match self {
+            Lifecycle::Forked => Err(Error::Forked),
+            Lifecycle::Poisoned => Err(Error::Corrupt),
+            Lifecycle::Closed => Err(Error::Closed),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -2,24 +2,19 @@
 //! it has no rule of its own.
 
 mod actor;
-mod arrays;
 pub(crate) mod clock;
 // Without its engine for the fuzzer, which is built faster then.
 #[cfg(any(feature = "cluster", fuzzing))]
 pub(crate) mod cluster;
-#[cfg(fuzzing)]
-pub use cluster::fuzzed;
 #[cfg(target_os = "linux")]
-pub(crate) mod host;
+pub(crate) mod event_fd;
+#[cfg(target_os = "linux")]
+mod host;
 pub(crate) mod lifecycle;
+mod open;
 pub mod process;
-pub(crate) mod refused;
 #[cfg(target_os = "linux")]
-pub(crate) mod settled;
-#[cfg(target_os = "linux")]
-pub(crate) mod signal_fd;
-#[cfg(all(test, feature = "cluster", unix))]
-pub(crate) mod simulation;
+pub(crate) mod read_committed;
 mod ticker;
 pub(crate) mod waiters;
 
@@ -38,13 +33,18 @@ use crate::table::{
 use clock::Clock;
 #[cfg(feature = "cluster")]
 use cluster::ClusterHome;
+#[cfg(ternlease_sim)]
+pub(crate) use cluster::Connect;
 #[cfg(target_os = "linux")]
-use host::{HostHome, HostInfo, Inherited, Place};
+use host::{HostHome, real_user};
+#[cfg(target_os = "linux")]
+pub use host::{HostInfo, Inherited, LockInfo, ProcessInfo, ProcessLife};
 use lifecycle::Lifecycle;
+pub use open::OpenError;
+#[cfg(feature = "capi")]
+pub(crate) use open::default_limits;
 use process::ProcessHome;
-#[cfg(target_os = "linux")]
-use refused::Refused;
-use waiters::{Role, Subscription};
+use waiters::{Subscription, WakerKind};
 
 /// What its owner gives back: it has no further use for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -127,6 +127,9 @@ pub(crate) trait Home: Debug + Send + Sync + 'static {
     fn owner(&self) -> u16;
 
     fn lifecycle(&self) -> Lifecycle;
+
+    /// Has its last user closed it, or is this a forked child? It may be poisoned too.
+    fn is_closed(&self) -> bool;
 
     /// Runs a command, then wakes what it resolved.
     fn execute<C: Command>(&self, command: &C) -> Result<C::Reply, Error>;
@@ -237,12 +240,12 @@ pub(crate) trait Home: Debug + Send + Sync + 'static {
     fn wait_ticket(
         &self,
         ticket: TicketId,
-        role: Role,
+        kind: WakerKind,
         until: Option<Instant>,
     ) -> Result<Option<TicketState>, Error>;
 
     /// Registers a waker for a ticket, unless it is resolved.
-    fn watch(&self, ticket: TicketId, role: Role, waker: &Waker) -> Option<TicketState>;
+    fn watch(&self, ticket: TicketId, kind: WakerKind, waker: &Waker) -> Option<TicketState>;
 
     /// A descriptor that becomes readable when the ticket is resolved. A home has one for each ticket.
     #[cfg(target_os = "linux")]
@@ -321,6 +324,7 @@ impl Home for AnyHome {
         fn clock(&self) -> &Clock;
         fn owner(&self) -> u16;
         fn lifecycle(&self) -> Lifecycle;
+        fn is_closed(&self) -> bool;
         fn execute<C: Command>(&self, command: &C) -> Result<C::Reply, Error>;
         fn query<Q: Query>(&self, query: &Q) -> Q::Answer;
         fn query_known<Q: Query>(&self, query: &Q) -> Q::Answer;
@@ -350,10 +354,10 @@ impl Home for AnyHome {
         fn wait_ticket(
             &self,
             ticket: TicketId,
-            role: Role,
+            kind: WakerKind,
             until: Option<Instant>,
         ) -> Result<Option<TicketState>, Error>;
-        fn watch(&self, ticket: TicketId, role: Role, waker: &Waker) -> Option<TicketState>;
+        fn watch(&self, ticket: TicketId, kind: WakerKind, waker: &Waker) -> Option<TicketState>;
         #[cfg(target_os = "linux")]
         fn ticket_fd(&self, ticket: TicketId) -> Result<std::os::fd::OwnedFd, Error>;
         fn subscribe(&self, waker: Waker) -> Subscription;
@@ -377,21 +381,6 @@ impl AnyHome {
     /// A table of this process; `None` if the system does not give the memory.
     pub fn try_new(settings: Settings, real_clock: bool) -> Option<AnyHome> {
         ProcessHome::try_new(settings, real_clock).map(AnyHome::Process)
-    }
-
-    /// The table in a file, which is made with these settings if there is none.
-    #[cfg(target_os = "linux")]
-    pub fn open_host(place: Place, settings: Settings) -> Result<AnyHome, Refused> {
-        HostHome::open(place, settings).map(AnyHome::Host)
-    }
-
-    /// The table in etcd, which is made with these settings if there is none.
-    #[cfg(feature = "cluster")]
-    pub fn open_cluster(
-        config: cluster::etcd::Config,
-        settings: Settings,
-    ) -> Result<AnyHome, Refused> {
-        ClusterHome::open(config, settings).map(AnyHome::Cluster)
     }
 
     /// Do other processes use the table too?

@@ -16,15 +16,15 @@ use std::sync::{Arc, Weak};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-pub(crate) use super::arrays::try_new_table;
-pub use super::arrays::{Arrays, NoUndo, Undo, new_table};
 use super::clock::Clock;
-use super::lifecycle::{Lifecycle, Steps};
 #[cfg(target_os = "linux")]
-use super::signal_fd::SignalFd;
+use super::event_fd::EventFd;
+use super::lifecycle::{Lifecycle, Steps};
 use super::ticker::{Ticked, Ticker};
-use super::waiters::{self, Role, Subscription, Waiters, WakeList};
+use super::waiters::{self, Subscription, Waiters, WakeList, WakerKind};
 use super::{Home, actor};
+pub(crate) use crate::memory::try_new_table;
+pub use crate::memory::{Arrays, NoUndo, UndoLog, new_table};
 use crate::rt::{self, Mutex, MutexGuard};
 use crate::table::command::{Collected, GrantDetail, Place, Renew};
 use crate::table::query::HeldCount;
@@ -35,13 +35,13 @@ use crate::table::{
 
 /// The longest sleep of the ticker. A timed sleep does not count the time for which the machine was
 /// suspended, so this bounds how late the ticker is after it.
-const LONGEST_SLEEP: Duration = Duration::from_secs(1);
+const SLEEP_MAX: Duration = Duration::from_secs(1);
 
 /// The shortest: a table that cannot run what is due must not keep a processor busy.
-const SHORTEST_SLEEP: Duration = Duration::from_millis(10);
+const SLEEP_MIN: Duration = Duration::from_millis(10);
 
 /// How often a waiter looks at the clock if the system refused to start the ticker.
-const WITHOUT_TICKER: Duration = Duration::from_millis(10);
+const NO_TICKER_POLL: Duration = Duration::from_millis(10);
 
 /// No id of any table of this process is larger.
 static LAST_ID: AtomicU64 = AtomicU64::new(0);
@@ -162,7 +162,7 @@ impl ProcessHome {
     /// If the system refuses, the next command that needs the ticker tries again.
     fn start_ticker(&self) {
         let started =
-            self.me.upgrade().is_some_and(|home| self.ticker.start("tern-ticker", home).is_ok());
+            self.me.upgrade().is_some_and(|home| self.ticker.start("tern-keeper", home).is_ok());
         self.ticker_refused.store(!started, Ordering::Release);
         if !started {
             self.state.lock().ticker_until = None;
@@ -175,15 +175,6 @@ impl ProcessHome {
         // Fails only for a time beyond all times, which the next command reports.
         let _ = state.table.advance(self.now(&state));
         self.unlock(state);
-    }
-
-    /// An error if a ticket will never be resolved.
-    fn check_open(&self) -> Result<(), Error> {
-        match self.steps.get() {
-            Lifecycle::Poisoned => Err(Error::Corrupt),
-            Lifecycle::Closed => Err(Error::Closed),
-            _ => Ok(()),
-        }
     }
 }
 
@@ -201,8 +192,8 @@ impl Ticked for ProcessHome {
             rt::park();
         } else {
             let sleep = match due.saturating_sub(self.clock.now()) {
-                0 => SHORTEST_SLEEP,
-                left => Duration::from_micros(left).min(LONGEST_SLEEP),
+                0 => SLEEP_MIN,
+                left => Duration::from_micros(left).min(SLEEP_MAX),
             };
             rt::park_timeout(sleep);
         }
@@ -222,6 +213,10 @@ impl Home for ProcessHome {
 
     fn lifecycle(&self) -> Lifecycle {
         self.steps.get()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.steps.is_closed()
     }
 
     #[inline(always)]
@@ -301,7 +296,7 @@ impl Home for ProcessHome {
     fn wait_ticket(
         &self,
         ticket: TicketId,
-        role: Role,
+        kind: WakerKind,
         until: Option<Instant>,
     ) -> Result<Option<TicketState>, Error> {
         let is_over = || until.is_some_and(|until| rt::instant() >= until);
@@ -309,10 +304,10 @@ impl Home for ProcessHome {
         if found != Some(TicketState::Waiting) || is_over() {
             return Ok(found);
         }
-        found = self.watch(ticket, role, &waiters::this_thread());
+        found = self.watch(ticket, kind, &waiters::park_waker());
         // The thread may be unparked for other reasons.
         while found == Some(TicketState::Waiting) {
-            self.check_open()?;
+            self.lifecycle().check_open()?;
             if is_over() {
                 break;
             }
@@ -328,13 +323,13 @@ impl Home for ProcessHome {
         Ok(found)
     }
 
-    fn watch(&self, ticket: TicketId, role: Role, waker: &Waker) -> Option<TicketState> {
+    fn watch(&self, ticket: TicketId, kind: WakerKind, waker: &Waker) -> Option<TicketState> {
         let waker = waker.clone();
         let mut state = self.state.lock();
         let found = state.table.ticket(ticket);
         let place = state.table.place_of(ticket);
         let unused = match found {
-            Some(TicketState::Waiting) => state.waiters.add(place, role, waker),
+            Some(TicketState::Waiting) => state.waiters.add(place, kind, waker),
             _ => Some(waker),
         };
         drop(state);
@@ -345,7 +340,7 @@ impl Home for ProcessHome {
     #[cfg(target_os = "linux")]
     fn ticket_fd(&self, ticket: TicketId) -> Result<std::os::fd::OwnedFd, Error> {
         self.check_ticker()?;
-        let mut fd = SignalFd::new()?;
+        let mut fd = EventFd::new()?;
         let mut state = self.state.lock();
         match state.table.ticket(ticket) {
             None => return Err(Error::UnknownTicket),
@@ -353,7 +348,7 @@ impl Home for ProcessHome {
                 let place = state.table.place_of(ticket);
                 fd = state.waiters.descriptor(place, fd);
             }
-            Some(_) => fd.raise(),
+            Some(_) => fd.notify(),
         }
         drop(state);
         fd.share()
@@ -384,7 +379,7 @@ impl Home for ProcessHome {
         if !self.ticker_refused.load(Ordering::Acquire) {
             return until;
         }
-        let soon = rt::instant() + WITHOUT_TICKER;
+        let soon = rt::instant() + NO_TICKER_POLL;
         Some(until.map_or(soon, |until| until.min(soon)))
     }
 

@@ -1,7 +1,7 @@
 //! The ticker: the background thread of a home, which runs what is due and wakes its waiters.
 //!
-//! A release serves the queue by itself. The end of a lease or of a wait, the death of a process and
-//! the end of a session need a thread that looks at a clock.
+//! A release serves the queue by itself. The end of a lease or of a wait, the death of a process
+//! and the end of a session need a thread that looks at a clock.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use crate::rt::{self, JoinHandle, Mutex};
 
 /// A home with a ticker.
 pub(crate) trait Ticked: Home {
-    /// Runs what is due, then sleeps until more is due or [`Ticker::wake`] is called. False ends the
-    /// ticker.
+    /// Runs what is due, then sleeps until more is due or [`Ticker::wake`] is called. False ends
+    /// the ticker.
     fn run_due(&self) -> bool;
 }
 
@@ -68,8 +68,8 @@ impl Ticker {
     }
 }
 
-/// Runs until the home is closed. After a panic nothing that is due will run any more, so the home is
-/// poisoned.
+/// Runs until the home is closed. After a panic nothing that is due will run any more, so the home
+/// is poisoned.
 pub(crate) fn run(home: &impl Ticked) {
     if catch_unwind(AssertUnwindSafe(|| while home.run_due() {})).is_err() {
         home.poison();

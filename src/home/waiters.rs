@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::task::{Wake, Waker};
 
 #[cfg(target_os = "linux")]
-use super::signal_fd::SignalFd;
+use super::event_fd::EventFd;
 use crate::rt::{self, Thread};
 
 /// Unparks the thread that made it.
@@ -23,44 +23,35 @@ impl Wake for Unpark {
     fn wake(self: Arc<Self>) {
         self.0.unpark();
     }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.0.unpark();
-    }
 }
 
 /// A waker for the current thread, made once per thread.
-pub(crate) fn this_thread() -> Waker {
+pub(crate) fn park_waker() -> Waker {
     fn new() -> Waker {
         Waker::from(Arc::new(Unpark(rt::current())))
     }
     thread_local! {
         static OWN: Waker = new();
     }
-    #[cfg(all(test, feature = "cluster", unix))]
-    if rt::is_simulated() {
-        return new();
-    }
-    // A thread that is ending may have lost it already.
-    OWN.try_with(Waker::clone).unwrap_or_else(|_| new())
+    rt::with_local(&OWN, Waker::clone).unwrap_or_else(new)
 }
 
-/// Which waker of a ticket it is.
+/// The kind of a waker of a ticket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Role {
+pub(crate) enum WakerKind {
     /// The waker of the thread or task that collects the lease: a newer one replaces an older one.
-    Owner,
+    Primary,
     /// A further waker.
-    Watcher,
+    Observer,
 }
 
 /// The waiters of one ticket.
 #[derive(Debug, Default)]
 struct Slot {
-    owner: Option<Waker>,
-    watchers: Vec<Waker>,
+    primary: Option<Waker>,
+    observers: Vec<Waker>,
     #[cfg(target_os = "linux")]
-    descriptor: Option<Arc<SignalFd>>,
+    descriptor: Option<Arc<EventFd>>,
 }
 
 impl Slot {
@@ -69,12 +60,12 @@ impl Slot {
         if self.descriptor.is_some() {
             return false;
         }
-        self.owner.is_none() && self.watchers.is_empty()
+        self.primary.is_none() && self.observers.is_empty()
     }
 
     fn take(&mut self, wake: &mut WakeList) {
-        self.owner.take().into_iter().for_each(|waker| wake.push(waker));
-        self.watchers.drain(..).for_each(|waker| wake.push(waker));
+        self.primary.take().into_iter().for_each(|waker| wake.push(waker));
+        self.observers.drain(..).for_each(|waker| wake.push(waker));
         #[cfg(target_os = "linux")]
         self.descriptor.take().into_iter().for_each(|fd| wake.push(Waker::from(fd)));
     }
@@ -99,16 +90,16 @@ pub(crate) struct Waiters {
 impl Waiters {
     /// Registers a waker for the ticket in this place. Returns the waker that is not needed, to be
     /// dropped after unlock.
-    pub fn add(&mut self, place: usize, role: Role, waker: Waker) -> Option<Waker> {
+    pub fn add(&mut self, place: usize, kind: WakerKind, waker: Waker) -> Option<Waker> {
         let slot = self.slot(place);
-        match role {
-            Role::Owner => slot.owner.replace(waker),
-            // A watcher that registers the same waker again is woken once.
-            Role::Watcher if slot.watchers.iter().any(|other| other.will_wake(&waker)) => {
+        match kind {
+            WakerKind::Primary => slot.primary.replace(waker),
+            // One that registers the same waker again is woken once.
+            WakerKind::Observer if slot.observers.iter().any(|other| other.will_wake(&waker)) => {
                 Some(waker)
             }
-            Role::Watcher => {
-                slot.watchers.push(waker);
+            WakerKind::Observer => {
+                slot.observers.push(waker);
                 None
             }
         }
@@ -116,7 +107,7 @@ impl Waiters {
 
     /// The descriptor of the ticket in this place, which is `new` if it had none.
     #[cfg(target_os = "linux")]
-    pub fn descriptor(&mut self, place: usize, new: Arc<SignalFd>) -> Arc<SignalFd> {
+    pub fn descriptor(&mut self, place: usize, new: Arc<EventFd>) -> Arc<EventFd> {
         self.slot(place).descriptor.get_or_insert(new).clone()
     }
 
@@ -153,6 +144,12 @@ impl Waiters {
     #[cfg(target_os = "linux")]
     pub fn has_waiters(&self) -> bool {
         self.tickets.iter().any(|slot| !slot.is_empty())
+    }
+
+    /// Is anything registered?
+    #[cfg(target_os = "linux")]
+    pub fn is_registered(&self) -> bool {
+        self.has_subscribers() || self.has_waiters()
     }
 
     /// Takes the waiters of the ticket in this place.

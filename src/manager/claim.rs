@@ -1,16 +1,17 @@
-//! Putting a claim together.
+//! [`ClaimBuilder`]: a claim for named resources.
 
+use super::submit::ClaimOptions;
 use super::{LeaseManager, Span, Ticket};
-use crate::home::Home;
-use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, ResourceId, Take};
+use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, Placed, ResourceId, Take};
 
-/// A claim in the making. It asks for nothing until [`try_now`](Self::try_now), [`wait`](Self::wait),
-/// [`wait_for`](Self::wait_for), [`enqueue`](Self::enqueue) or `.await`.
+/// A claim that is not submitted yet. [`try_now`](Self::try_now), [`wait`](Self::wait),
+/// [`wait_for`](Self::wait_for), [`enqueue`](Self::enqueue), [`submit`](Self::submit) and `.await`
+/// submit it.
 ///
-/// Unless told otherwise: one slot of one of the resources, without end, priority 0.
+/// By default: one slot of one of the resources, without end, priority 0.
 ///
-/// Claims of one holder are taken to be one line of work: a holder that waits while it holds something may be part of a deadlock.
-/// Give each independent job a name of its own.
+/// Claims of one holder count as one line of work: a holder that waits while it holds something may
+/// be part of a deadlock. Give each independent job a name of its own.
 ///
 /// | way to ask | if it is free | if it is not |
 /// |---|---|---|
@@ -21,9 +22,10 @@ use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, ResourceId, Take}
 ///
 /// # Errors
 ///
-/// A claim that makes no sense is refused at once and in the same way by all of them: [`Error::CountIsZero`],
-/// [`Error::CountExceedsCandidates`], [`Error::DuplicateCandidate`], [`Error::ZeroAmount`], [`Error::ZeroTtl`], [`Error::UnknownResource`],
-/// [`Error::ParentNotHeld`], [`Error::WrongClock`]. So is one that asks for more than there is ([`Error::Impossible`]): waiting would not help.
+/// All of them refuse an invalid claim at once and in the same way: [`Error::CountIsZero`],
+/// [`Error::CountExceedsCandidates`], [`Error::DuplicateCandidate`], [`Error::ZeroAmount`],
+/// [`Error::ZeroTtl`], [`Error::UnknownResource`], [`Error::ParentNotHeld`], [`Error::WrongClock`].
+/// They also refuse a claim for more than exists ([`Error::Impossible`]): waiting would not help.
 ///
 /// # Examples
 ///
@@ -45,42 +47,21 @@ use crate::table::{Candidates, Claim, Error, LeaseId, Outcome, ResourceId, Take}
 #[must_use = "a claim asks for nothing until it is tried, waited for, queued or awaited"]
 pub struct ClaimBuilder<'a> {
     pub(super) manager: &'a LeaseManager,
-    holder: &'a str,
-    candidates: Candidates<'a>,
-    count: u32,
-    together: bool,
-    take: Take,
-    ttl: Span,
-    wait: Span,
-    priority: i16,
-    spare: bool,
-    preemptible: bool,
-    preempt: bool,
-    grace: Span,
-    parent: Option<LeaseId>,
+    options: ClaimOptions<'a>,
 }
 
 impl<'a> ClaimBuilder<'a> {
     pub(super) fn new(manager: &'a LeaseManager, holder: &'a str) -> Self {
-        ClaimBuilder {
-            manager,
-            holder,
-            candidates: Candidates::Named(&[]),
-            count: 1,
-            together: false,
-            take: Take::ONE_SLOT,
-            ttl: Span::Forever,
-            wait: Span::Forever,
-            priority: 0,
-            spare: false,
-            preemptible: false,
-            preempt: false,
-            grace: Span::Zero,
-            parent: None,
-        }
+        ClaimBuilder { manager, options: ClaimOptions::new(Claim::one(holder, &[])) }
     }
 
-    /// The resources it may be served from, the preferred ones first. A name that nobody has declared comes into being with one slot.
+    fn with(mut self, set: impl FnOnce(&mut ClaimOptions<'a>)) -> Self {
+        set(&mut self.options);
+        self
+    }
+
+    /// The candidates, the preferred ones first. A name that is not declared comes into being with
+    /// one slot.
     ///
     /// ```
     /// # use ternlease::{LeaseManager, Options};
@@ -91,10 +72,11 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn of(self, resources: &'a [&'a str]) -> Self {
-        ClaimBuilder { candidates: Candidates::Named(resources), ..self }
+        self.with(|options| options.claim.candidates = Candidates::Named(resources))
     }
 
-    /// As [`of`](Self::of), by the ids that [`LeaseManager::declare`] gave: spares looking up the names.
+    /// As [`of`](Self::of), by the ids that [`LeaseManager::declare`] returned: the names need not
+    /// be looked up.
     ///
     /// ```
     /// # use ternlease::{LeaseManager, Options};
@@ -104,13 +86,14 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn of_declared(self, resources: &'a [ResourceId]) -> Self {
-        ClaimBuilder { candidates: Candidates::Declared(resources), ..self }
+        self.with(|options| options.claim.candidates = Candidates::Declared(resources))
     }
 
-    /// How many of them it needs: all of these, or none. Linked ones are preferred, where a pool has said which are.
+    /// How many of the candidates it needs: all of these, or none. Linked ones are preferred, if a
+    /// pool has declared the links.
     ///
-    /// A claim never holds a part of what it asked for. So it keeps nobody waiting by what it has, and two claims for several cannot block
-    /// each other.
+    /// A claim never holds a part of what it asks for. So two claims for several resources cannot
+    /// block each other.
     ///
     /// ```
     /// # use ternlease::{LeaseManager, Options};
@@ -123,16 +106,18 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn count(self, count: u32) -> Self {
-        ClaimBuilder { count, ..self }
+        self.with(|options| options.claim.count = count)
     }
 
-    /// All of one node: of resources that are in one machine ([`set_node`](LeaseManager::set_node)). Those without a node count as being of one. Of nodes that
-    /// have enough it gets the one with the least to spare; if none has so many at all, that is [`Error::Impossible`] at once.
+    /// All of one node: of resources that are in one machine
+    /// ([`set_node`](LeaseManager::set_node)). Those without a node count as one node. Of the nodes
+    /// that have enough, the claim gets the one with the least to spare. If no node has so many,
+    /// that is [`Error::Impossible`] at once.
     pub fn on_one_node(self) -> Self {
-        ClaimBuilder { together: true, ..self }
+        self.with(|options| options.claim.together = true)
     }
 
-    /// How much of each: [`Take::Exclusive`], [`Take::Shared`] or an amount. One slot if not said.
+    /// How much of each: [`Take::Exclusive`], [`Take::Shared`] or an amount. One slot by default.
     ///
     /// ```
     /// # use ternlease::{LeaseManager, Options};
@@ -146,11 +131,12 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn take(self, take: Take) -> Self {
-        ClaimBuilder { take, ..self }
+        self.with(|options| options.claim.take = take)
     }
 
-    /// How long the lease lasts without renewal. Without end if not said: then only [`release`](LeaseManager::release), a revocation or, in a
-    /// shared table, the death of the process ends it.
+    /// How long the lease lasts without renewal. By default it has no end: then only
+    /// [`release`](LeaseManager::release), a revocation or, in a shared table, the death of the
+    /// process ends it.
     ///
     /// ```
     /// # use ternlease::{LeaseManager, Options};
@@ -160,12 +146,14 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn ttl(self, ttl: impl Into<Span>) -> Self {
-        ClaimBuilder { ttl: ttl.into(), ..self }
+        self.with(|options| options.ttl = ttl.into())
     }
 
-    /// Higher goes first; 0 if not said. It only matters in line: who has a lease keeps it, unless it is [preemptible](Self::preemptible).
+    /// Higher goes first; 0 by default. It counts in the queue only: a lease that is held stays
+    /// held, unless it is [preemptible](Self::preemptible).
     ///
-    /// A holder that makes a claim of higher priority wait inherits that priority for its own claims.
+    /// A holder that makes a claim of higher priority wait inherits that priority for its own
+    /// claims.
     ///
     /// ```
     /// # use ternlease::{LeaseManager, Options};
@@ -177,10 +165,11 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn priority(self, priority: i16) -> Self {
-        ClaimBuilder { priority, ..self }
+        self.with(|options| options.claim.priority = priority)
     }
 
-    /// Take only what nobody else waits for; when somebody does, give it back after this notice. For work that fills gaps: it ends with
+    /// Take only what no other claim waits for, and give it back after this notice when one does.
+    /// For work that fills gaps: it ends with
     /// [`Reason::SpareReclaimed`](crate::Reason::SpareReclaimed).
     ///
     /// ```
@@ -193,16 +182,17 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn spare(self, notice: impl Into<Span>) -> Self {
-        ClaimBuilder { spare: true, grace: notice.into(), ..self }
+        self.with(|options| (options.claim.spare, options.notice) = (true, notice.into()))
     }
 
-    /// A claim of higher priority that asks to [preempt](Self::preempt) may take the lease after this notice. It ends with
-    /// [`Reason::Preempted`](crate::Reason::Preempted).
+    /// A claim of higher priority that asks to [preempt](Self::preempt) may take the lease after
+    /// this notice. It ends with [`Reason::Preempted`](crate::Reason::Preempted).
     pub fn preemptible(self, notice: impl Into<Span>) -> Self {
-        ClaimBuilder { preemptible: true, grace: notice.into(), ..self }
+        self.with(|options| (options.claim.preemptible, options.notice) = (true, notice.into()))
     }
 
-    /// Take [preemptible](Self::preemptible) leases of lower priority rather than wait for their end. Their notice has to be waited for.
+    /// Take [preemptible](Self::preemptible) leases of lower priority instead of waiting for their
+    /// end. The claim still waits for their notice.
     ///
     /// ```
     /// # use ternlease::{LeaseManager, Options};
@@ -218,11 +208,11 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn preempt(self) -> Self {
-        ClaimBuilder { preempt: true, ..self }
+        self.with(|options| options.claim.preempt = true)
     }
 
-    /// The lease ends with its parent, and never later. If the parent ends while the claim waits, it is refused
-    /// ([`Reason::ParentEnded`](crate::Reason::ParentEnded)).
+    /// The lease ends with its parent, and never later. If the parent ends while the claim waits,
+    /// it is refused ([`Reason::ParentEnded`](crate::Reason::ParentEnded)).
     ///
     /// ```
     /// # use ternlease::{LeaseManager, Options};
@@ -235,11 +225,11 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn child_of(self, parent: LeaseId) -> Self {
-        ClaimBuilder { parent: Some(parent), ..self }
+        self.with(|options| options.claim.parent = Some(parent))
     }
 
-    /// For how long the claim stays in line, however it is waited for. Without end if not said; with zero it does not wait
-    /// at all ([`Error::Busy`]).
+    /// How long the claim may wait in the queue, whichever method submits it. Without end by
+    /// default; with zero it does not wait at all ([`Error::Busy`]).
     ///
     /// ```
     /// # use ternlease::{LeaseManager, Options};
@@ -252,14 +242,15 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn patience(self, wait: impl Into<Span>) -> Self {
-        ClaimBuilder { wait: wait.into(), ..self }
+        self.with(|options| options.max_wait = wait.into())
     }
 
-    /// A lease now, or not at all. Overtakes nobody who waits: what is free but awaited by an earlier claim counts as taken.
+    /// A lease now, or not at all. It does not overtake: a resource that is free but awaited by an
+    /// earlier claim counts as taken.
     ///
     /// # Errors
     ///
-    /// [`Error::Busy`]; for claims that make no sense see [above](Self#errors).
+    /// [`Error::Busy`]; for invalid claims see [above](Self#errors).
     ///
     /// ```
     /// # use ternlease::{LeaseManager, Options};
@@ -270,21 +261,18 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn try_now(self) -> Result<LeaseId, Error> {
-        match self.patience(Span::Zero).ask()? {
-            Outcome::Granted(lease) => Ok(lease),
-            // A claim that does not wait is never put in line.
-            Outcome::Waiting(_) => Err(Error::Busy),
-        }
+        self.patience(Span::Zero).submit_and_wait()
     }
 
-    /// A lease, however long it takes, or as long as [`patience`](Self::patience) says. Blocks the thread.
+    /// A lease, however long it takes, or as long as [`patience`](Self::patience) allows. Blocks
+    /// the thread.
     ///
-    /// With a manager that counts ticks, some other thread has to tick or to release.
+    /// With a manager that counts ticks, another thread has to tick or to release.
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] if the claim left the line without a lease, with the reason: its patience or its parent ended. For claims that
-    /// make no sense see [above](Self#errors).
+    /// [`Error::Refused`] if the claim ended without a lease, with the reason: its patience or its
+    /// parent ended. For invalid claims see [above](Self#errors).
     ///
     /// ```
     /// use std::time::Duration;
@@ -297,16 +285,17 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn wait(self) -> Result<LeaseId, Error> {
-        let wait = self.manager.home().clock().measure(self.wait)?;
-        self.manager.granted(self.ask()?, wait)
+        self.submit_and_wait()
     }
 
-    /// A lease within this time. Blocks the thread. As [`patience`](Self::patience), then [`wait`](Self::wait).
+    /// A lease within this time. Blocks the thread. As [`patience`](Self::patience), then
+    /// [`wait`](Self::wait).
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] with [`Reason::WaitTimedOut`](crate::Reason::WaitTimedOut) when the time is over, or [`Error::System`] if the engine of a table that
-    /// machines share cannot be reached then; [`Error::Busy`] at once if the time is zero; otherwise as [`wait`](Self::wait).
+    /// [`Error::Refused`] with [`Reason::WaitTimedOut`](crate::Reason::WaitTimedOut) when the time
+    /// is over, or [`Error::Unavailable`] if the engine of a table that machines share cannot be reached
+    /// then; [`Error::Busy`] at once if the time is zero; otherwise as [`wait`](Self::wait).
     ///
     /// ```
     /// use std::time::Duration;
@@ -319,17 +308,16 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn wait_for(self, patience: impl Into<Span>) -> Result<LeaseId, Error> {
-        match patience.into() {
-            Span::Zero => self.try_now(),
-            patience => self.patience(patience).wait(),
-        }
+        self.patience(patience).wait()
     }
 
-    /// Takes a place in line and returns at once. Dropping the ticket withdraws the claim, and gives back what it was granted.
+    /// Puts the claim in the queue and returns at once. Dropping the ticket withdraws the claim,
+    /// and gives back what it was granted.
     ///
     /// # Errors
     ///
-    /// As [`try_now`](Self::try_now); [`Error::Busy`] only if the [`patience`](Self::patience) is zero.
+    /// As [`try_now`](Self::try_now); [`Error::Busy`] only if the [`patience`](Self::patience) is
+    /// zero.
     ///
     /// ```
     /// # use ternlease::{LeaseManager, Options};
@@ -342,14 +330,14 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn enqueue(self) -> Result<Ticket, Error> {
-        Ok(match self.ask()? {
+        Ok(match self.submit()? {
             Outcome::Granted(lease) => Ticket::granted(self.manager, lease),
             Outcome::Waiting(id) => Ticket::waiting(self.manager, id),
         })
     }
 
-    /// As [`enqueue`](Self::enqueue), for those who cannot keep a [`Ticket`]: what becomes of the claim is asked by its id, and
-    /// nobody withdraws it but [`LeaseManager::cancel_ticket`].
+    /// As [`enqueue`](Self::enqueue), for a program that cannot keep a [`Ticket`]: the claim is
+    /// known by its id, and only [`LeaseManager::cancel_ticket`] withdraws it.
     ///
     /// # Errors
     ///
@@ -360,35 +348,22 @@ impl<'a> ClaimBuilder<'a> {
     /// # let manager = LeaseManager::with(Options::ticks());
     /// # use ternlease::{Outcome, TicketState};
     /// let first = manager.acquire("gpu0", "ann", 9)?;
-    /// let Outcome::Waiting(id) = manager.claim("bob").of(&["gpu0"]).submit()? else { panic!("it is taken") };
+    /// let claim = manager.claim("bob").of(&["gpu0"]);
+    /// let Outcome::Waiting(id) = claim.submit()? else { panic!("it is taken") };
     /// manager.release(first)?;
     /// assert!(matches!(manager.ticket_state(id), Some(TicketState::Granted(_))));
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     #[inline]
     pub fn submit(self) -> Result<Outcome, Error> {
-        self.ask()
+        let Placed { outcome, detail: () } =
+            self.manager.submit(&self.options.measure(self.manager)?)?;
+        Ok(outcome)
     }
 
     #[inline(always)]
-    pub(super) fn ask(&self) -> Result<Outcome, Error> {
-        let clock = self.manager.home().clock();
-        let claim = Claim {
-            holder: self.holder,
-            candidates: self.candidates,
-            count: self.count,
-            together: self.together,
-            take: self.take,
-            ttl: clock.measure(self.ttl)?,
-            wait: clock.measure(self.wait)?,
-            priority: self.priority,
-            spare: self.spare,
-            preemptible: self.preemptible,
-            preempt: self.preempt,
-            grace: clock.measure(self.grace)?,
-            parent: self.parent,
-            owner: 0,
-        };
-        self.manager.ask(&claim)
+    fn submit_and_wait(&self) -> Result<LeaseId, Error> {
+        let claim = self.options.measure(self.manager)?;
+        self.manager.submit_and_wait(&claim).map(|(lease, ())| lease)
     }
 }

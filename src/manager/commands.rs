@@ -1,4 +1,4 @@
-//! What changes something: taking, renewing and giving back leases, and saying what there is.
+//! The commands of a manager: leases, resources, wants, and ticks.
 
 #[cfg(doc)]
 use crate::table::LeaseInfo;
@@ -8,19 +8,21 @@ use crate::home::{Dropped, Home};
 use crate::table::command::{Advance, Declare, Revoke, SetHealth, SetNode, Unwant, Want};
 use crate::table::query::Deadlocks;
 use crate::table::{
-    Claim, Deadlock, Error, Health, LeaseId, Outcome, Reason, ResourceId, Revoked, Take, Time,
+    Claim, Deadlock, Error, Health, LeaseId, Reason, ResourceId, Revoked, Take, Time,
 };
 
-/// Leases, from the first claim to the last day; the resources they are on; and the clock.
+/// Leases, the resources that they are on, and the clock.
 impl LeaseManager {
-    /// A lease on one slot of a resource, now or not at all. The resource comes into being with one slot if it has not been declared.
+    /// A lease on one slot of a resource, now or not at all. The resource comes into being with one
+    /// slot if it has not been declared.
     ///
-    /// The lease ends by itself when `ttl` is over and nobody has called [`renew`](Self::renew). To wait in line, or for more than
-    /// this, see [`claim`](Self::claim).
+    /// The lease ends by itself when `ttl` is over and [`renew`](Self::renew) was not called. To
+    /// wait in the queue, or for other options, see [`claim`](Self::claim).
     ///
     /// # Errors
     ///
-    /// [`Error::Busy`] if it is taken, or not healthy, or somebody waits for it; [`Error::ZeroTtl`]; [`Error::WrongClock`].
+    /// [`Error::Busy`] if it is taken, or not healthy, or an earlier claim waits for it;
+    /// [`Error::ZeroTtl`]; [`Error::WrongClock`].
     ///
     /// ```
     /// use ternlease::{Error, LeaseManager, Options};
@@ -29,7 +31,7 @@ impl LeaseManager {
     /// let lease = manager.acquire("gpu0", "trainer", 10)?;
     /// assert_eq!(manager.acquire("gpu0", "notebook", 10), Err(Error::Busy));
     /// manager.release(lease)?;
-    /// assert!(manager.acquire("gpu0", "notebook", 10)? > lease); // ids only grow: they are fencing tokens
+    /// assert!(manager.acquire("gpu0", "notebook", 10)? > lease); // ids only grow
     /// # Ok::<(), Error>(())
     /// ```
     #[inline]
@@ -39,19 +41,15 @@ impl LeaseManager {
         holder: &str,
         ttl: impl Into<Span>,
     ) -> Result<LeaseId, Error> {
-        let ttl = self.home().clock().measure(ttl.into())?;
+        let ttl = self.measure(ttl)?;
         let take = if self.shared.open_house { Take::Shared } else { Take::ONE_SLOT };
         let names = [resource];
         let claim = Claim { ttl, take, ..Claim::one(holder, &names) };
-        match self.home().claim::<()>(&claim)?.outcome {
-            Outcome::Granted(id) => Ok(id),
-            // A claim that does not wait is never put in line.
-            Outcome::Waiting(_) => Err(Error::Busy),
-        }
+        self.submit_and_wait(&claim).map(|(lease, ())| lease)
     }
 
-    /// Begins a claim: several resources, waiting, priorities and all the rest. Nothing is asked for until the
-    /// [`ClaimBuilder`] is told how to.
+    /// Begins a claim, for several resources, with a wait, a priority and other options. One of the
+    /// methods of [`ClaimBuilder`] submits it.
     ///
     /// ```
     /// use std::time::Duration;
@@ -71,14 +69,16 @@ impl LeaseManager {
         ClaimBuilder::new(self, holder)
     }
 
-    /// Makes a resource with so many slots and so much memory (MiB), or changes the size of one that is not in use. A declared resource
-    /// stays for ever; one that is only used is forgotten when nothing refers to it.
+    /// Makes a resource with so many slots and so much memory (MiB), or changes the size of one
+    /// that is not in use. A declared resource stays for ever; one that is only used is forgotten
+    /// when nothing refers to it.
     ///
-    /// The id is good for [`ClaimBuilder::of_declared`], which spares looking up the name.
+    /// The id is for [`ClaimBuilder::of_declared`], which saves a lookup of the name.
     ///
     /// # Errors
     ///
-    /// [`Error::InUse`] if it would change the size of a resource that is held or waited for; [`Error::ZeroAmount`] for neither slots nor memory.
+    /// [`Error::InUse`] if it would change the size of a resource that is held or waited for;
+    /// [`Error::ZeroAmount`] for neither slots nor memory.
     ///
     /// ```
     /// use ternlease::{Error, LeaseManager, Options};
@@ -95,15 +95,17 @@ impl LeaseManager {
         self.home().execute(&Declare { resource, slots, memory })
     }
 
-    /// Says in which machine a declared resource is, or that it is in none in particular. Machines are resources, too, declared with one slot if they
-    /// are not yet; [`ClaimBuilder::on_one_node`] goes by this.
+    /// Sets the machine that a declared resource is in, or that it is in none. Machines are
+    /// resources too, and are declared with one slot if they are not yet.
+    /// [`ClaimBuilder::on_one_node`] depends on this.
     ///
-    /// A lease on a machine says that somebody is there. When the last one ends, what is in the machine has failed, and leases on it are
-    /// revoked ([`Reason::NodeDrain`]).
+    /// A lease on a machine says that a process is present there. When the last one ends, the
+    /// resources in the machine fail, and leases on them are revoked ([`Reason::NodeDrain`]).
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownResource`] if the resource is not declared; [`Error::InUse`] if it is held or waited for and has another node.
+    /// [`Error::UnknownResource`] if the resource is not declared; [`Error::InUse`] if it is held
+    /// or waited for and has another node.
     ///
     /// ```
     /// use ternlease::{Health, LeaseManager, Options, Take};
@@ -122,12 +124,14 @@ impl LeaseManager {
         self.home().execute(&SetNode { resource, node })
     }
 
-    /// Says how a declared resource is, as an operator would. One that is not healthy gets no new leases; those on it stay until they end or
-    /// are revoked. What a pool sees of its devices counts beside it, and the worse of both is its health.
+    /// Sets the health of a declared resource, as an operator would. One that is not healthy gets
+    /// no new leases; leases on it stay until they end or are revoked. The evidence of a pool for
+    /// its devices counts too: the worse of both is the health.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownResource`] if it is not declared: what is only used has no health of its own.
+    /// [`Error::UnknownResource`] if it is not declared: a resource that is only used has no health
+    /// of its own.
     ///
     /// ```
     /// use ternlease::{Error, Health, LeaseManager, Options};
@@ -144,15 +148,17 @@ impl LeaseManager {
         self.home().execute(&SetHealth { resource, health })
     }
 
-    /// Moves the end of a lease to now + its ttl; the new end, in the manager's time.
-    /// Does not take the lock for a plain lease.
+    /// Moves the end of a lease to now + its ttl. Returns the new end, in the manager's time. Does
+    /// not take the lock for a plain lease.
     ///
-    /// Renew about three times in each ttl, so that one delay does no harm. The end never moves back. A lease that is being revoked is
-    /// renewed up to the end of its notice, and a child up to the end of its parent.
+    /// Renew about three times in each ttl, so that one delay does no harm. The end never moves
+    /// back. A lease that is being revoked is renewed up to the end of its notice, and a child up
+    /// to the end of its parent.
     ///
     /// # Errors
     ///
-    /// [`Error::NotHeld`] if it is over, with the reason: stop using what it was for. [`Error::UnknownLease`] if nothing is remembered of it.
+    /// [`Error::NotHeld`] if it has ended, with the reason: stop using what it was for.
+    /// [`Error::UnknownLease`] if it is not known.
     ///
     /// ```
     /// use ternlease::{Error, LeaseManager, LeaseState, Options, Reason};
@@ -171,8 +177,8 @@ impl LeaseManager {
         self.home().renew(id)
     }
 
-    /// As [`Self::renew`], with another ttl from now on: the next [`renew`](Self::renew) goes by it, too. A shorter one does not end the
-    /// lease sooner than was said before.
+    /// As [`Self::renew`], with another ttl from now on, which later calls of
+    /// [`renew`](Self::renew) use too. A shorter one does not end the lease earlier than before.
     ///
     /// # Errors
     ///
@@ -188,20 +194,22 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn renew_for(&self, id: LeaseId, ttl: impl Into<Span>) -> Result<Time, Error> {
-        let ttl = self.home().clock().measure(ttl.into())?;
+        let ttl = self.measure(ttl)?;
         self.home().renew_for(id, ttl)
     }
 
-    /// Gives a lease back. Whoever is first in line has what it frees before this returns. Leases that hang on it
-    /// ([`child_of`](ClaimBuilder::child_of)) end with it.
+    /// Gives a lease back. The first claim in the queue has what it frees before this returns.
+    /// Leases whose parent it is ([`child_of`](ClaimBuilder::child_of)) end with it.
     ///
-    /// A lease of another user is revoked by this, for [`Reason::Operator`]. A lease that is being revoked is revoked at once, for the reason of its
-    /// notice ([`LeaseInfo::acknowledged`](crate::LeaseInfo::acknowledged)).
+    /// A lease of another user is revoked by this, for [`Reason::Operator`]. A lease that is being
+    /// revoked is revoked at once, for the reason of its notice
+    /// ([`LeaseInfo::acknowledged`](crate::LeaseInfo::acknowledged)).
     ///
     /// # Errors
     ///
-    /// [`Error::NotHeld`] if it was over before, with the reason; [`Error::UnknownLease`]; [`Error::System`] if machines share the table and its engine
-    /// cannot be reached: it is given back as soon as it can be, and need not be released again.
+    /// [`Error::NotHeld`] if it had ended before, with the reason; [`Error::UnknownLease`];
+    /// [`Error::Unavailable`] if machines share the table and its engine cannot be reached: it is given
+    /// back as soon as the engine can be, and need not be released again.
     ///
     /// ```
     /// use ternlease::{LeaseManager, Options};
@@ -218,12 +226,13 @@ impl LeaseManager {
         self.home().give_back(Dropped::Lease(id))
     }
 
-    /// Takes a lease away at once, as an operator would ([`Reason::Operator`]). The holder is not asked; it learns of it when it looks, or by
-    /// [`watch`](Self::watch). A kinder way is [`revoke_with`](Self::revoke_with).
+    /// Revokes a lease at once, as an operator would ([`Reason::Operator`]). The holder learns of
+    /// it by [`state`](Self::state) or by [`watch`](Self::watch). To let it save its work, use
+    /// [`revoke_with`](Self::revoke_with).
     ///
     /// # Errors
     ///
-    /// [`Error::NotHeld`] if it is over already; [`Error::UnknownLease`].
+    /// [`Error::NotHeld`] if it has ended; [`Error::UnknownLease`].
     ///
     /// ```
     /// use ternlease::{LeaseManager, LeaseState, Options};
@@ -239,15 +248,17 @@ impl LeaseManager {
         self.home().execute(&Revoke { lease: id, reason: Reason::Operator, by: "", notice: 0 })
     }
 
-    /// Takes a lease away for a reason, with a notice during which the holder can save its work.
+    /// Revokes a lease for a reason, with a notice during which the holder can save its work.
     ///
-    /// Until the notice ends the lease is held, and [`LeaseInfo::revoking`] is set. `by` says who wants it, for people; it may be empty. A second
-    /// revocation counts only if its notice ends earlier. A notice of zero revokes at once.
+    /// Until the notice ends the lease is held, and [`LeaseInfo::revoking`] is set. `by` names the
+    /// revoker, for people; it may be empty. A second revocation counts only if its notice ends
+    /// earlier. A notice of zero revokes at once.
     ///
     /// # Errors
     ///
-    /// [`Error::NotARevocation`] if the reason is one by which leases end or claims are refused (600 and above);
-    /// [`Error::TimeTooLarge`] for a notice without end; [`Error::NotHeld`]; [`Error::UnknownLease`]; [`Error::WrongClock`].
+    /// [`Error::NotARevocation`] if the reason is one by which leases end or claims are refused
+    /// (600 and above); [`Error::TimeTooLarge`] for a notice without end; [`Error::NotHeld`];
+    /// [`Error::UnknownLease`]; [`Error::WrongClock`].
     ///
     /// ```
     /// use std::time::Duration;
@@ -272,13 +283,14 @@ impl LeaseManager {
         by: &str,
         notice: impl Into<Span>,
     ) -> Result<Revoked, Error> {
-        let notice = self.home().clock().measure(notice.into())?;
+        let notice = self.measure(notice)?;
         self.home().execute(&Revoke { lease: id, reason, by, notice })
     }
 
     /// Counts one tick. With a real clock: only brings the table up to date.
     ///
-    /// Whatever is due by then happens before this returns: leases run out, notices end, claims time out, and the line is served.
+    /// Everything that is due by then happens before this returns: leases expire, notices end,
+    /// claims time out, and claims in the queue are granted.
     ///
     /// ```
     /// use ternlease::{LeaseManager, LeaseState, Options};
@@ -297,18 +309,19 @@ impl LeaseManager {
         self.home().tick();
     }
 
-    /// The time by this manager's clock: ticks so far, or microseconds since the machine started. What
-    /// [`LeaseInfo::end`] and [`Event::at`](crate::Event::at) are to be compared with.
+    /// The time by this manager's clock: ticks so far, or microseconds since the machine started.
+    /// Compare [`LeaseInfo::end`] and [`Event::at`](crate::Event::at) with it.
     #[inline]
     pub fn tick_count(&self) -> Time {
         self.home().clock().now()
     }
 
-    /// All deadlocks there are, each with a proof and a proposal whom to revoke. Exact: nobody is named who could still go on, and nobody
-    /// is missed. The page on [deadlocks](crate::guide::deadlocks) says why.
+    /// All deadlocks, each with a proof and a proposed victim. Exact: a holder that could still go
+    /// on is not reported, and no deadlock is missed. The page on
+    /// [deadlocks](crate::guide::deadlocks) says why.
     ///
-    /// Only a holder that has a lease and waits for more can be part of one; to have them broken as they arise, see
-    /// [`DeadlockPolicy::Break`](crate::DeadlockPolicy::Break).
+    /// Only a holder that has a lease and waits for more can be part of one.
+    /// [`DeadlockPolicy::Break`](crate::DeadlockPolicy::Break) breaks deadlocks as they arise.
     ///
     /// # Errors
     ///
@@ -330,16 +343,20 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn find_deadlocks(&self) -> Result<Vec<Deadlock>, Error> {
+        let deadlocks = self.home().query(&Deadlocks {});
+        // An error if the table could not be locked, or if the search found it corrupt.
         self.home().execute(&Advance)?;
-        Ok(self.home().query(&Deadlocks {}))
+        Ok(deadlocks)
     }
 
-    /// Declares that a holder cannot go on without a resource, without claiming it: because it waits in a lock of its own, or for data. A
-    /// want stands in no line and is given nothing; it only counts when deadlocks are looked for.
+    /// Declares that a holder cannot go on without a resource, without a claim for it: because it
+    /// waits for a lock of its own, or for data. A want is not in the queue and is granted nothing;
+    /// it only counts in the search for deadlocks.
     ///
     /// # Errors
     ///
-    /// [`Error::EmptyName`], [`Error::NameTooLong`] or [`Error::Full`]. The same want again is none.
+    /// [`Error::EmptyName`], [`Error::NameTooLong`] or [`Error::Full`]. The same want again is
+    /// none.
     ///
     /// ```
     /// use ternlease::{LeaseManager, Options};
@@ -359,7 +376,8 @@ impl LeaseManager {
         self.home().execute(&Want { holder, resource })
     }
 
-    /// Takes back what [`Self::want`] declared. A want ends in no other way: not even when the holder gets the resource.
+    /// Removes what [`Self::want`] declared. A want ends in no other way: not even when the holder
+    /// gets the resource.
     ///
     /// # Errors
     ///

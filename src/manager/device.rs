@@ -1,11 +1,11 @@
-//! What a pool of devices needs of a manager beyond what everybody may ask.
+//! The operations of a manager that a pool of devices needs.
 
 use std::sync::{Arc, Weak};
 
-use super::{LeaseManager, Shared, Span};
+use super::{LeaseManager, Shared};
 use crate::home::Home;
 use crate::table::command::{DeviceState, Fail, SetEvidence};
-use crate::table::{Error, Health, Reason, Time};
+use crate::table::{Error, Health, Reason};
 
 /// A manager that does not keep itself alive.
 #[derive(Debug)]
@@ -13,8 +13,7 @@ pub(crate) struct WeakManager(Weak<Shared>);
 
 impl WeakManager {
     pub fn upgrade(&self) -> Option<LeaseManager> {
-        let shared = self.0.upgrade()?;
-        Some(LeaseManager { home: shared.home.clone(), shared })
+        Some(LeaseManager { shared: self.0.upgrade()? })
     }
 }
 
@@ -34,12 +33,6 @@ impl LeaseManager {
         self.home().owner()
     }
 
-    /// The span in the unit of this manager's clock.
-    #[inline(always)]
-    pub(crate) fn measure(&self, span: Span) -> Result<Time, Error> {
-        self.home().clock().measure(span)
-    }
-
     pub(crate) fn has_real_time(&self) -> bool {
         self.home().clock().is_real()
     }
@@ -49,7 +42,7 @@ impl LeaseManager {
         self.home().execute(&Fail { resource, reason, by })
     }
 
-    /// Tells what was seen of a resource, if its state is still what it was then; whether it is.
+    /// Sets the evidence for a resource if its state is still `before`. Returns whether it is.
     pub(crate) fn set_evidence_if(
         &self,
         resource: &str,
@@ -57,7 +50,7 @@ impl LeaseManager {
         health: Health,
         unused: bool,
     ) -> Result<bool, Error> {
-        // Where each command is a journey, what is known already is not told again.
+        // In a cluster a command is a round trip: evidence that the table has is not sent again.
         if self.is_clustered() && before.evidence == health && !(unused && before.cleaning) {
             return Ok(true);
         }

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use super::LeaseManager;
 use super::signal::Signal;
-use crate::home::lifecycle::Lifecycle;
 #[cfg(target_os = "linux")]
-use crate::home::signal_fd::SignalFd;
+use crate::home::event_fd::EventFd;
+use crate::home::lifecycle::Lifecycle;
 use crate::home::waiters::Subscription;
 use crate::home::{AnyHome, EventPosition, Home};
 use crate::rt;
@@ -49,7 +49,7 @@ pub struct EventReader {
     signal: Arc<Signal>,
     listener: Subscription,
     #[cfg(target_os = "linux")]
-    fd: Option<(Arc<SignalFd>, Subscription)>,
+    fd: Option<(Arc<EventFd>, Subscription)>,
 }
 
 impl LeaseManager {
@@ -167,7 +167,7 @@ impl EventReader {
 
     /// Has the manager gone? What is left can still be read.
     pub fn is_closed(&self) -> bool {
-        matches!(self.home.lifecycle(), Lifecycle::Closed | Lifecycle::Forked)
+        self.home.is_closed()
     }
 
     /// Has a panic made the table useless?
@@ -203,10 +203,10 @@ impl EventReader {
         use std::os::fd::AsFd;
         if self.fd.is_none() {
             self.home.check_ticker()?;
-            let fd = SignalFd::new()?;
+            let fd = EventFd::new()?;
             let listener = self.home.subscribe(Waker::from(fd.clone()));
             // What happened before nobody tells.
-            fd.raise();
+            fd.notify();
             self.fd = Some((fd, listener));
         }
         self.fd.as_ref().map(|(fd, _)| fd.as_fd()).ok_or(Error::Corrupt)
@@ -219,7 +219,7 @@ impl EventReader {
         }
         #[cfg(target_os = "linux")]
         if let Some((fd, _)) = &self.fd {
-            fd.clear();
+            fd.drain();
         }
         let mut events = Vec::new();
         let ended = self.home.lifecycle().has_ended();
@@ -231,7 +231,7 @@ impl EventReader {
             && (!is_empty || ended)
         {
             // Whoever reads one event per wake-up must be woken for the next, and for the end.
-            fd.raise();
+            fd.notify();
         }
         !is_empty
     }

@@ -1,8 +1,7 @@
 //! What only tables have that several processes share.
 
 use super::LeaseManager;
-use crate::home::Home;
-use crate::home::host::{HostInfo, Inherited};
+use crate::home::{Home, HostInfo, Inherited};
 use crate::table::{Error, LeaseId};
 
 impl LeaseManager {

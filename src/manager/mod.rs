@@ -1,19 +1,19 @@
 //! [`LeaseManager`]: leases on named resources.
 
-mod asking;
 mod batch;
 mod claim;
+mod cluster;
 mod commands;
 mod device;
 mod events;
 #[cfg(target_os = "linux")]
 mod host;
 mod inspect;
-mod jeopardy;
 mod metrics;
-mod nodes;
 mod options;
 mod signal;
+mod span;
+mod submit;
 mod ticket;
 mod watch;
 
@@ -21,44 +21,51 @@ use std::sync::Arc;
 #[cfg(feature = "capi")]
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-pub use crate::home::clock::Span;
-#[cfg(target_os = "linux")]
-use crate::home::host::Place;
-use crate::home::refused::Refused;
-pub use asking::Claiming;
 pub use claim::ClaimBuilder;
 pub(crate) use device::WeakManager;
 pub use events::EventReader;
-use options::Where;
-pub use options::{OpenError, Options, TimeKind};
+pub use options::{Options, TimeKind};
+pub use span::Span;
+pub use submit::Claiming;
+pub(crate) use submit::{ClaimFuture, ClaimOptions};
 pub use ticket::Ticket;
 pub use watch::Notice;
 
+pub use crate::home::OpenError;
+#[cfg(feature = "capi")]
+pub(crate) use crate::home::default_limits;
 use crate::home::{AnyHome, Home};
+#[cfg(target_os = "linux")]
+pub use crate::home::{HostInfo, Inherited, LockInfo, ProcessInfo, ProcessLife};
 #[cfg(doc)]
 use crate::table::Error;
 use crate::table::Limits;
 
 /// Leases on named resources: who may use what, until when, and why not.
 ///
-/// A resource is a name with slots, memory and a health. [`acquire`](Self::acquire) takes one slot of one resource, now or not at all;
-/// [`claim`](Self::claim) takes several, waits in line, and has all other options. What became of a lease says
-/// [`state`](Self::state), in one of three words. For GPUs, [`GpuPool`](crate::GpuPool) is the better face of the same table.
+/// A resource is a name with slots, memory and a health. [`acquire`](Self::acquire) takes one slot
+/// of one resource, now or not at all. [`claim`](Self::claim) takes several, waits in the queue,
+/// and has all other options. [`state`](Self::state) tells what became of a lease. For GPUs use
+/// [`GpuPool`](crate::GpuPool), a view on the same table.
 ///
-/// A manager is shared by reference; all calls are thread-safe. Clones are the same manager. When the last one is dropped, whoever still
-/// reads its events is told ([`Error::Closed`]), and what it held in a table that processes share is released.
+/// A manager is shared by reference; all calls are thread-safe. Clones are the same manager. When
+/// the last one is dropped, readers of its events get [`Error::Closed`], and leases that it held in
+/// a table that processes share are released.
 ///
 /// # Time
 ///
-/// A manager goes by one of two clocks. With a real one ([`open`](Self::open)) lengths of time are given as
-/// [`Duration`](std::time::Duration); with ticks ([`Options::ticks`]) as numbers, and time stands still until somebody calls
-/// [`tick`](Self::tick). Giving one to the other is [`Error::WrongClock`].
+/// A manager has one of two clocks. With a real one ([`open`](Self::open)) lengths of time are
+/// given as [`Duration`](std::time::Duration); with ticks ([`Options::ticks`]) as numbers, and time
+/// stands still until a call of [`tick`](Self::tick). Giving one to the other is
+/// [`Error::WrongClock`].
 ///
 /// # Errors
 ///
-/// What is refused has changed nothing. Each [`Error`] says in words what to do instead. Beside those that a method names, every call that
-/// changes something may say [`Error::Full`] (the table has no room; see [`Options::limits`]), [`Error::EmptyName`] or
-/// [`Error::NameTooLong`] and, for a table that processes share, [`Error::Stuck`], [`Error::Forked`] and [`Error::Corrupt`].
+/// A call that fails has changed nothing. Each [`Error`] says in words what to do instead. Beside
+/// the errors that a method names, every call that changes something may return [`Error::Full`]
+/// (the table has no room; see [`Options::limits`]), [`Error::EmptyName`] or [`Error::NameTooLong`]
+/// and, for a table that processes share, [`Error::Stuck`], [`Error::Forked`] and
+/// [`Error::Corrupt`].
 ///
 /// # Examples
 ///
@@ -80,19 +87,17 @@ use crate::table::Limits;
 /// ```
 #[derive(Debug, Clone)]
 pub struct LeaseManager {
-    /// The same as in `shared`: `state()` is worth the shorter way.
-    home: AnyHome,
     shared: Arc<Shared>,
 }
 
-/// What clones of a manager, and its tickets, have in common.
+/// The part that clones of a manager, and its tickets, share.
 #[derive(Debug)]
 struct Shared {
     home: AnyHome,
     /// `acquire` takes shared leases: any number of holders on a name.
     open_house: bool,
     watches: watch::Watches,
-    /// How many handles C programs have on the table: managers and pools.
+    /// How many handles of C programs are open on the table: managers and pools.
     #[cfg(feature = "capi")]
     handles: AtomicUsize,
 }
@@ -118,11 +123,12 @@ impl Default for LeaseManager {
 }
 
 impl LeaseManager {
-    /// The world of the `ternary-lease` crate: time is counted in ticks, any number of holders may have a lease on one name, and
-    /// a holder is taken to want the resource that bears its own name.
+    /// Behaves as the `ternary-lease` crate: time is counted in ticks, any number of holders may
+    /// have a lease on one name, and a holder is taken to want the resource that bears its own
+    /// name.
     ///
-    /// Unlike there, a revoked lease says so, and an id that was never given out is unknown. For new programs [`open`](Self::open) is the
-    /// better beginning: there a lease keeps others out.
+    /// Unlike there, a revoked lease is reported as revoked, and an id that was never given out is
+    /// unknown. New programs should use [`open`](Self::open), where a lease excludes others.
     ///
     /// ```
     /// use ternlease::{LeaseManager, LeaseState};
@@ -141,16 +147,18 @@ impl LeaseManager {
         Self::with(Options::ticks().open_house())
     }
 
-    /// Opens the table that a URL names, with a real clock: `process:` is a table of its own in this process; `host:`, `host:NAME` and
-    /// `host:/PATH` are tables that all processes of this machine share, made if there is none yet. An empty URL is `host:`.
+    /// Opens the table that a URL names, with a real clock: `process:` is a private table of this
+    /// process; `host:`, `host:NAME` and `host:/PATH` are tables that all processes of this machine
+    /// share. A table that does not exist yet is made. An empty URL is `host:`.
     ///
-    /// Each call with `process:` makes another table: clone the manager to share one. Each call with the same `host:` URL opens the same
-    /// table, in whatever process.
+    /// Each call with `process:` makes another table: clone the manager to share one. Each call
+    /// with the same `host:` URL opens the same table, in every process.
     ///
     /// # Errors
     ///
-    /// [`OpenError`] if the URL names no home that exists here, if the system refuses the file or the memory, or if the file
-    /// makes no sense. There is never another home in place of the one that was named.
+    /// [`OpenError`] if the URL names no home that exists here, if the system refuses the file or
+    /// the memory, or if the file is corrupt. No other home is opened in place of the one that was
+    /// named.
     ///
     /// ```
     /// use ternlease::LeaseManager;
@@ -169,7 +177,8 @@ impl LeaseManager {
         Self::open_with(url, Options::real())
     }
 
-    /// Opens the table that a URL names. If that makes a new one, it is made as the options say; one that exists stays as it is.
+    /// Opens the table that a URL names. A new table is made with these options; an existing one
+    /// keeps its own.
     ///
     /// # Errors
     ///
@@ -184,49 +193,29 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::OpenError>(())
     /// ```
     pub fn open_with(url: &str, options: Options) -> Result<Self, OpenError> {
-        match options::home_of(url)? {
-            Where::Process => {
-                Self::try_with(options).ok_or_else(|| OpenError::new(url, Refused::no_memory()))
-            }
-            #[cfg(target_os = "linux")]
-            Where::Host(rest) => Self::open_host(url, rest, options),
-            #[cfg(feature = "cluster")]
-            Where::Cluster => Self::open_cluster(url, options),
-        }
+        let real_clock = options.time == TimeKind::Real;
+        let home = AnyHome::open(url, real_clock, |limits| options.settings(limits))?;
+        Ok(Self::in_home(home, options))
     }
 
-    #[cfg(feature = "cluster")]
-    fn open_cluster(url: &str, options: Options) -> Result<Self, OpenError> {
-        use crate::home::cluster::etcd::{Config, without_password};
-        let shown = without_password(url);
-        let fail = |why| OpenError::new(&shown, why);
-        if options.time != TimeKind::Real {
-            let problem = "machines share real time; ticks are counted by one process alone";
-            return Err(fail(Refused::words(problem)));
-        }
-        let config = Config::parse(url).map_err(|error| fail(Refused::words(error.0)))?;
-        let home = AnyHome::open_cluster(config, options.settings(Options::SHARED_LIMITS));
-        Ok(Self::in_home(home.map_err(fail)?, options))
+    /// As [`Self::open_with`], on another engine than etcd.
+    #[cfg(ternlease_sim)]
+    pub(crate) fn open_cluster(
+        url: &str,
+        options: Options,
+        connect: crate::home::Connect<'_>,
+    ) -> Result<Self, OpenError> {
+        let home = AnyHome::open_cluster(url, |limits| options.settings(limits), connect)?;
+        Ok(Self::in_home(home, options))
     }
 
-    #[cfg(target_os = "linux")]
-    fn open_host(url: &str, rest: &str, options: Options) -> Result<Self, OpenError> {
-        if options.time != TimeKind::Real {
-            let problem = "processes share real time; ticks are counted by one process alone";
-            return Err(OpenError::new(url, Refused::words(problem)));
-        }
-        let settings = options.settings(Options::SHARED_LIMITS);
-        let home = Place::find(rest).and_then(|place| AnyHome::open_host(place, settings));
-        Ok(Self::in_home(home.map_err(|why| OpenError::new(url, why))?, options))
-    }
-
-    /// A table of its own in this process, made to measure. Ends the program if the system does not give the memory, as collections
-    /// do; [`Self::open_with`] is an error then.
+    /// A private table of this process, with these options. Ends the program if the system does not
+    /// provide the memory, as collections do; [`Self::open_with`] returns an error then.
     ///
     /// ```
     /// use ternlease::{LeaseManager, LeaseState, Options};
     ///
-    /// let manager = LeaseManager::with(Options::ticks()); // for tests: nothing happens until somebody ticks
+    /// let manager = LeaseManager::with(Options::ticks()); // for tests: time is counted by `tick`
     /// let lease = manager.acquire("gpu0", "trainer", 1)?;
     /// manager.tick();
     /// assert_eq!(manager.state(lease), Some(LeaseState::Expired));
@@ -244,39 +233,41 @@ impl LeaseManager {
 
     fn in_home(home: AnyHome, options: Options) -> Self {
         let shared = Shared {
-            home: home.clone(),
+            home,
             open_house: options.open_house,
             watches: watch::Watches::default(),
             #[cfg(feature = "capi")]
             handles: AtomicUsize::new(0),
         };
-        LeaseManager { home, shared: Arc::new(shared) }
+        LeaseManager { shared: Arc::new(shared) }
     }
 
     #[inline(always)]
     pub(crate) fn home(&self) -> &AnyHome {
-        &self.home
+        &self.shared.home
     }
 
-    /// A C program has one more handle on the table.
+    /// A C program has opened a handle.
     #[cfg(feature = "capi")]
     pub(crate) fn enter(&self) {
         self.shared.handles.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A C program closes a handle. After the last one nobody will use this manager again, apart from callbacks that are still running.
+    /// A C program closes a handle. After the last one this manager is not used again, apart from
+    /// callbacks that are still running.
     #[cfg(feature = "capi")]
     pub(crate) fn leave(&self) {
         if self.shared.handles.fetch_sub(1, Ordering::AcqRel) != 1 {
-            // One may be using this very handle.
+            // A callback may be using this handle.
             return self.shared.watches.await_callback();
         }
         self.shared.shut_down();
-        // Only here: what wakes waiters in C is this library's, and cannot be waiting for the caller.
+        // Safe only here: wakers of C programs are code of this library, and do not wait for the
+        // caller.
         self.home().join_ticker();
     }
 
-    /// For the test of what [`Self::abandon`] is for.
+    /// For the test of [`Self::poison`].
     #[cfg(feature = "capi-test")]
     pub(crate) fn panic_in_a_command(&self) -> ! {
         use crate::table::{Memory, Query, Table};
@@ -292,7 +283,8 @@ impl LeaseManager {
         match self.home().query(&Panic) {}
     }
 
-    /// A call was cut short by a panic: nobody can trust this manager any more, and nobody waits for it in vain.
+    /// A panic has cut short a call: the manager is unusable from now on, and all waiters are
+    /// woken.
     #[cfg(feature = "capi")]
     pub(crate) fn poison(&self) {
         self.home().poison();

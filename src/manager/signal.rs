@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::task::Wake;
 use std::time::{Duration, Instant};
 
-#[cfg(loom)]
-use crate::rt::atomic::loom_threads::{self as rt, Mutex, Thread};
 use crate::rt::atomic::{AtomicBool, Ordering};
+#[cfg(loom)]
+use crate::rt::loom::{self as rt, Mutex, Thread};
 #[cfg(not(loom))]
 use crate::rt::{self, Thread};
 #[cfg(not(loom))]

@@ -1,4 +1,4 @@
-//! A place in line.
+//! [`Ticket`]: a claim in the queue.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -6,20 +6,23 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use super::{LeaseManager, Shared};
-use crate::home::waiters::Role;
-use crate::home::{AnyHome, Dropped, Home};
+use crate::home::waiters::WakerKind;
+use crate::home::{Dropped, Home};
 use crate::rt;
 use crate::table::command::GrantDetail;
 use crate::table::query::PlaceInQueue;
-use crate::table::{Cancelled, Error, LeaseId, Picks, Reason, TicketId, TicketState};
+use crate::table::{Cancelled, Error, LeaseId, Reason, TicketId, TicketState};
 
-/// A claim in line. Wait for it as a thread ([`wait`](Self::wait)), as a task (it is a future), with a file descriptor
-/// ([`fd`](Self::fd)) or with any [`Waker`] ([`watch`](Self::watch)); several at once if need be.
+/// A claim in the queue. Wait for it as a thread ([`wait`](Self::wait)), as a task (it is a
+/// future), with a file descriptor ([`fd`](Self::fd)) or with any [`Waker`]
+/// ([`watch`](Self::watch)), or in several of these ways.
 ///
-/// Whoever waits first takes the lease; a ticket that is dropped before withdraws the claim, and gives back what it was granted. So a ticket
-/// never leaves anything behind, whatever happens to the thread or the task that has it.
+/// The first wait takes the lease. A ticket that is dropped before withdraws the claim, and gives
+/// back what it was granted. So a ticket leaves nothing behind, whatever happens to its thread or
+/// task.
 ///
-/// As a future it is ready with the lease, or with [`Error::Refused`] and the reason. It wakes its task once: when it is decided.
+/// As a future it is ready with the lease, or with [`Error::Refused`] and the reason. It wakes its
+/// task once, when it is resolved.
 ///
 /// ```
 /// use ternlease::{LeaseManager, TicketState};
@@ -44,11 +47,11 @@ pub struct Ticket {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// In line, or decided and not collected.
+    /// In the queue, or resolved and not collected.
     Queued(TicketId),
-    /// Granted without standing in line, and not collected.
+    /// Granted without a wait, and not collected.
     Granted(LeaseId),
-    /// The lease was collected, or there will be none.
+    /// The lease was collected, or the claim was refused.
     Collected,
 }
 
@@ -61,7 +64,8 @@ impl Ticket {
         Ticket { shared: manager.shared.clone(), kind: Kind::Granted(lease) }
     }
 
-    /// Its id, if it had to stand in line; `None` if it was granted at once. See [`LeaseManager::ticket`] for what can be asked by it.
+    /// Its id, if it was put in the queue; `None` if it was granted at once.
+    /// [`LeaseManager::ticket`] tells more about it.
     pub fn id(&self) -> Option<TicketId> {
         match self.kind {
             Kind::Queued(id) => Some(id),
@@ -69,7 +73,8 @@ impl Ticket {
         }
     }
 
-    /// What it is now. Does not take the lock. Looking does not collect the lease: that is what [`wait`](Self::wait) is for.
+    /// Its state. Does not take the lock, and does not collect the lease: [`wait`](Self::wait) does
+    /// that.
     ///
     /// ```
     /// use ternlease::{LeaseManager, Options, TicketState};
@@ -86,19 +91,20 @@ impl Ticket {
     /// ```
     pub fn state(&self) -> TicketState {
         match self.kind {
-            Kind::Queued(id) => self.shared.home.ticket(id).unwrap_or(FORGOTTEN),
+            Kind::Queued(id) => self.shared.home.ticket(id).unwrap_or(WITHDRAWN),
             Kind::Granted(lease) => TicketState::Granted(lease),
-            Kind::Collected => FORGOTTEN,
+            Kind::Collected => WITHDRAWN,
         }
     }
 
-    /// Its place in line, from 1; `None` once it is decided. Only earlier claims that want some of the same count.
+    /// Its place in the queue, from 1; `None` once it is resolved. Only earlier claims for some of
+    /// the same resources count.
     pub fn place(&self) -> Option<u32> {
-        place(&self.shared.home, self.id()?)
+        self.shared.home.query(&PlaceInQueue { ticket: self.id()? })
     }
 
-    /// Calls `waker` once the ticket is decided, each waker that was given; what it is now. If that is not [`TicketState::Waiting`], there is
-    /// nothing to wait for, and nobody is called.
+    /// Calls each waker that was given once the ticket is resolved, and returns the present state.
+    /// If that is not [`TicketState::Waiting`], no waker is called.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -124,40 +130,40 @@ impl Ticket {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn watch(&self, waker: &Waker) -> TicketState {
-        self.watch_as(Role::Watcher, waker)
+        self.watch_as(WakerKind::Observer, waker)
     }
 
-    fn watch_as(&self, role: Role, waker: &Waker) -> TicketState {
+    fn watch_as(&self, kind: WakerKind, waker: &Waker) -> TicketState {
         match self.kind {
-            Kind::Queued(id) => self.shared.home.watch(id, role, waker).unwrap_or(FORGOTTEN),
+            Kind::Queued(id) => self.shared.home.watch(id, kind, waker).unwrap_or(WITHDRAWN),
             _ => self.state(),
         }
     }
 
-    /// A file descriptor that becomes readable once the ticket is decided: for event loops that know nothing else. Close it when it is no
-    /// longer needed; the ticket stays.
+    /// A file descriptor that becomes readable once the ticket is resolved, for event loops. The
+    /// caller closes it; the ticket stays.
     ///
     /// # Errors
     ///
-    /// [`Error::System`] if the system gives no descriptor, or would not start the thread that looks at the clock.
+    /// [`Error::System`] if the system provides no descriptor, or could not start the ticker.
     #[cfg(target_os = "linux")]
     pub fn fd(&self) -> Result<std::os::fd::OwnedFd, Error> {
         match self.kind {
             Kind::Queued(id) => self.shared.home.ticket_fd(id),
             _ => {
-                let decided = crate::home::signal_fd::SignalFd::new()?;
-                decided.raise();
+                let decided = crate::home::event_fd::EventFd::new()?;
+                decided.notify();
                 decided.share()
             }
         }
     }
 
-    /// Blocks the thread until the ticket is decided, and takes the lease, which is the caller's from then on. For how long at most, the claim's
-    /// [`patience`](super::ClaimBuilder::patience) says.
+    /// Blocks the thread until the ticket is resolved, and takes the lease, which is the caller's
+    /// from then on. [`patience`](super::ClaimBuilder::patience) limits the wait.
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`] if there will be no lease, with the reason.
+    /// [`Error::Refused`] if the claim was refused, with the reason.
     ///
     /// ```
     /// use ternlease::{Error, LeaseManager, Options, Reason};
@@ -170,46 +176,38 @@ impl Ticket {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn wait(self) -> Result<LeaseId, Error> {
-        self.wait_until(None)
+        self.wait_until(None).map(|(lease, ())| lease)
     }
 
-    /// As [`Self::wait`], for a waiting claim, with the resources of its lease.
-    pub(crate) fn wait_for_picks(self) -> Result<(LeaseId, Picks), Error> {
-        self.wait_for_detail(None)
-    }
-
-    /// As [`Self::wait`], but not beyond this time, whatever the table says.
-    pub(super) fn wait_until(self, until: Option<Instant>) -> Result<LeaseId, Error> {
-        self.wait_for_detail::<()>(until).map(|(lease, _)| lease)
-    }
-
-    fn wait_for_detail<D: GrantDetail>(
+    /// As [`Self::wait`], with the detail of a claim that waited, and not beyond this time.
+    pub(super) fn wait_until<D: GrantDetail>(
         mut self,
         until: Option<Instant>,
     ) -> Result<(LeaseId, D), Error> {
         let state = match self.kind {
             Kind::Queued(id) => {
-                self.shared.home.wait_ticket(id, Role::Owner, until)?.unwrap_or(FORGOTTEN)
+                self.shared.home.wait_ticket(id, WakerKind::Primary, until)?.unwrap_or(WITHDRAWN)
             }
             _ => self.state(),
         };
         match state {
-            TicketState::Waiting => Err(self.leave()),
+            TicketState::Waiting => Err(self.time_out()),
             decided => self.collect(decided),
         }
     }
 
-    /// Leaves the line, as the time is over; why there is no lease.
-    fn leave(&mut self) -> Error {
-        match self.let_go() {
-            // Somebody may have granted it meanwhile.
-            Err(away @ Error::System(_)) => away,
+    /// Withdraws the claim because the time of the wait is over. Returns why there is no lease.
+    fn time_out(&mut self) -> Error {
+        match self.withdraw() {
+            // It may have been granted meanwhile: the home gives the lease back later.
+            Err(Error::Unavailable) => Error::Unavailable,
             _ => Error::Refused(Reason::WaitTimedOut),
         }
     }
 
-    /// Withdraws the claim, or gives back what it was granted. An error if that was over already, or cannot happen now.
-    fn let_go(&mut self) -> Result<(), Error> {
+    /// Withdraws the claim, or gives back what it was granted. An error if it has ended already, or
+    /// if the engine cannot be reached.
+    fn withdraw(&mut self) -> Result<(), Error> {
         let home = &self.shared.home;
         match std::mem::replace(&mut self.kind, Kind::Collected) {
             Kind::Collected => Ok(()),
@@ -218,14 +216,14 @@ impl Ticket {
         }
     }
 
-    /// The lease, which is the caller's from now on, or why there is none. The detail is known for a
-    /// claim that waited.
+    /// The lease, which is the caller's from now on, or why there is none. The detail is known for
+    /// a claim that waited.
     fn collect<D: GrantDetail>(&mut self, mut state: TicketState) -> Result<(LeaseId, D), Error> {
         let mut detail = D::default();
         if let Kind::Queued(id) = std::mem::replace(&mut self.kind, Kind::Collected) {
             let collected = self.shared.home.collect(id);
             if collected.withdrawn {
-                state = FORGOTTEN;
+                state = WITHDRAWN;
             }
             detail = collected.detail;
         }
@@ -237,25 +235,23 @@ impl Ticket {
     }
 }
 
-/// What a ticket is whose lease was collected already, or withdrawn.
-const FORGOTTEN: TicketState = TicketState::Refused(Reason::Cancelled);
+/// The state of a ticket that was collected or withdrawn.
+const WITHDRAWN: TicketState = TicketState::Refused(Reason::Cancelled);
 
-fn place(home: &AnyHome, id: TicketId) -> Option<u32> {
-    home.query(&PlaceInQueue { ticket: id })
-}
-
-/// Tickets by their ids, for those who cannot keep a [`Ticket`]: what
-/// [`ClaimBuilder::submit`](super::ClaimBuilder::submit) put in line and nobody withdraws by itself.
+/// Tickets by their ids, for programs that cannot keep a [`Ticket`]: what
+/// [`ClaimBuilder::submit`](super::ClaimBuilder::submit) put in the queue.
 impl LeaseManager {
-    /// What became of a ticket; `None` if it is not remembered. Does not take the lock. The answer is remembered until it was collected by
-    /// [`wait_for_ticket`](Self::wait_for_ticket) and newer tickets have been decided.
+    /// The state of a ticket; `None` if it is not known. Does not take the lock. The result is
+    /// known until it was collected by [`wait_for_ticket`](Self::wait_for_ticket) and newer tickets
+    /// have been resolved.
     ///
     /// ```
     /// use ternlease::{LeaseManager, Options, Outcome, TicketState};
     ///
     /// let manager = LeaseManager::with(Options::ticks());
     /// let first = manager.acquire("gpu0", "ann", 9)?;
-    /// let Outcome::Waiting(id) = manager.claim("bob").of(&["gpu0"]).submit()? else { panic!("it is taken") };
+    /// let claim = manager.claim("bob").of(&["gpu0"]);
+    /// let Outcome::Waiting(id) = claim.submit()? else { panic!("it is taken") };
     /// assert_eq!(manager.ticket_state(id), Some(TicketState::Waiting));
     /// assert_eq!(manager.ticket_place(id), Some(1));
     /// manager.release(first)?;
@@ -268,42 +264,44 @@ impl LeaseManager {
         self.home().ticket(id)
     }
 
-    /// Blocks the thread until the ticket is decided, or for so long; what it is then. Once that is not
-    /// [`TicketState::Waiting`], the lease is the caller's, and the ticket can be forgotten in its time.
+    /// Blocks the thread until the ticket is resolved, or for so long. Returns the state then. Once
+    /// that is not [`TicketState::Waiting`], the lease is the caller's, and the table may forget
+    /// the ticket.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownTicket`] if nothing is remembered of it.
+    /// [`Error::UnknownTicket`] if it is not known.
     pub fn wait_for_ticket(
         &self,
         id: TicketId,
         timeout: Option<Duration>,
     ) -> Result<TicketState, Error> {
-        // A time beyond all times is no limit.
+        // A time that cannot be represented is no limit.
         let until = timeout.and_then(|timeout| rt::instant().checked_add(timeout));
-        let state = self.home().wait_ticket(id, Role::Watcher, until)?;
-        // Somebody may have withdrawn it at this moment: then the lease is nobody's.
+        let state = self.home().wait_ticket(id, WakerKind::Observer, until)?;
+        // If another thread has withdrawn it at this moment, the lease was given back.
         let decided = state.is_some_and(|state| state != TicketState::Waiting);
         if decided && self.home().collect::<()>(id).withdrawn {
-            return Ok(FORGOTTEN);
+            return Ok(WITHDRAWN);
         }
         state.ok_or(Error::UnknownTicket)
     }
 
     /// Withdraws a claim. A lease that it was granted is given back, unless
-    /// [`wait_for_ticket`](Self::wait_for_ticket) has told of it.
+    /// [`wait_for_ticket`](Self::wait_for_ticket) has returned it.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownTicket`] if nothing is remembered of it; [`Error::System`] if machines share the table and its engine cannot be reached: it is
-    /// withdrawn as soon as it can be.
+    /// [`Error::UnknownTicket`] if it is not known; [`Error::Unavailable`] if machines share the table
+    /// and its engine cannot be reached: it is withdrawn as soon as the engine can be.
     ///
     /// ```
     /// use ternlease::{Cancelled, LeaseManager, Options, Outcome};
     ///
     /// let manager = LeaseManager::with(Options::ticks());
     /// manager.acquire("gpu0", "ann", 9)?;
-    /// let Outcome::Waiting(id) = manager.claim("bob").of(&["gpu0"]).submit()? else { panic!("it is taken") };
+    /// let claim = manager.claim("bob").of(&["gpu0"]);
+    /// let Outcome::Waiting(id) = claim.submit()? else { panic!("it is taken") };
     /// assert_eq!(manager.cancel_ticket(id)?, Cancelled::Left);
     /// assert_eq!(manager.pending_claimers(), 0);
     /// # Ok::<(), ternlease::Error>(())
@@ -312,16 +310,17 @@ impl LeaseManager {
         self.home().withdraw(id)
     }
 
-    /// The place of a ticket in line, from 1; `None` once it is decided. As [`Ticket::place`].
+    /// The place of a ticket in the queue, from 1; `None` once it is resolved. As
+    /// [`Ticket::place`].
     pub fn ticket_place(&self, id: TicketId) -> Option<u32> {
-        place(self.home(), id)
+        self.home().query(&PlaceInQueue { ticket: id })
     }
 
-    /// A file descriptor that becomes readable once the ticket is decided. As [`Ticket::fd`].
+    /// A file descriptor that becomes readable once the ticket is resolved. As [`Ticket::fd`].
     ///
     /// # Errors
     ///
-    /// As [`Ticket::fd`]; [`Error::UnknownTicket`] if nothing is remembered of it.
+    /// As [`Ticket::fd`]; [`Error::UnknownTicket`] if it is not known.
     #[cfg(target_os = "linux")]
     pub fn ticket_fd(&self, id: TicketId) -> Result<std::os::fd::OwnedFd, Error> {
         self.home().ticket_fd(id)
@@ -336,7 +335,7 @@ impl Ticket {
     ) -> Poll<Result<(LeaseId, D), Error>> {
         let mut state = self.state();
         if state == TicketState::Waiting {
-            state = self.watch_as(Role::Owner, context.waker());
+            state = self.watch_as(WakerKind::Primary, context.waker());
         }
         match state {
             TicketState::Waiting => Poll::Pending,
@@ -355,7 +354,7 @@ impl Future for Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        // Nobody asks.
-        let _ = self.let_go();
+        // A drop cannot report an error.
+        let _ = self.withdraw();
     }
 }

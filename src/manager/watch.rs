@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 
 use super::signal::Signal;
 use super::{EventReader, LeaseManager};
+use crate::home::lifecycle::Lifecycle;
 use crate::home::{AnyHome, Home};
 use crate::rt::{self, JoinHandle};
 use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Reason, Time, What};
@@ -30,7 +31,7 @@ type Callback = Box<dyn FnMut(&Notice) + Send>;
 /// Makes a descriptor readable when something happens to a lease; and at the latest when nobody watches any more, so that no one waits in vain.
 #[cfg(target_os = "linux")]
 struct Bell {
-    signal: Arc<crate::home::signal_fd::SignalFd>,
+    signal: Arc<crate::home::event_fd::EventFd>,
     over: bool,
 }
 
@@ -38,7 +39,7 @@ struct Bell {
 impl Bell {
     fn ring(&mut self, notice: &Notice) {
         self.over = notice.state != Some(LeaseState::Held);
-        self.signal.raise();
+        self.signal.notify();
     }
 }
 
@@ -46,7 +47,7 @@ impl Bell {
 impl Drop for Bell {
     fn drop(&mut self) {
         if !self.over {
-            self.signal.raise();
+            self.signal.notify();
         }
     }
 }
@@ -115,7 +116,7 @@ impl LeaseManager {
     /// As [`Self::watch`]; [`Error::System`] if the system gives no descriptor.
     #[cfg(target_os = "linux")]
     pub fn watch_fd(&self, lease: LeaseId) -> Result<std::os::fd::OwnedFd, Error> {
-        let signal = crate::home::signal_fd::SignalFd::new()?;
+        let signal = crate::home::event_fd::EventFd::new()?;
         let fd = signal.share()?;
         let mut bell = Bell { signal, over: false };
         self.watch(lease, move |notice| bell.ring(notice))?;
@@ -243,7 +244,9 @@ impl Watcher {
                 let all: Vec<LeaseId> = self.watched.keys().copied().collect();
                 all.into_iter().for_each(|lease| self.look(lease));
             }
-            if self.home.lifecycle().has_ended() {
+            // After a panic a private table changes no more. In a shared one, leases still end.
+            let poisoned = self.home.lifecycle() == Lifecycle::Poisoned;
+            if self.home.is_closed() || poisoned && !self.home.is_shared() {
                 return;
             }
             self.inbox.signal.wait(self.home.look_by(None));
@@ -264,7 +267,7 @@ impl Watcher {
         };
         for watched in watched {
             // A callback may have closed the manager.
-            if self.home.lifecycle().has_ended() {
+            if self.home.is_closed() {
                 return;
             }
             if watched.told.replace(notice) != Some(notice) {

@@ -1,26 +1,29 @@
-//! Putting a claim for devices together.
+//! [`GpuClaim`]: a claim for devices.
 
 use super::GpuPool;
-use super::filter::{Filter, Place};
+use super::filter::{Filter, NodeFilter};
+use super::submit::default_claim;
 #[cfg(doc)]
 use super::{GpuLease, PoolError};
 use crate::inventory::Vendor;
-use crate::manager::Span;
+use crate::manager::{ClaimOptions, Span};
 use crate::table::{LeaseId, Take};
 
-/// A claim for devices in the making. It asks for nothing until [`try_now`](Self::try_now), [`wait`](Self::wait),
-/// [`wait_for`](Self::wait_for) or `.await`.
+/// A claim for devices that is not submitted yet. [`try_now`](Self::try_now), [`wait`](Self::wait),
+/// [`wait_for`](Self::wait_for), [`submit`](Self::submit) and `.await` submit it.
 ///
-/// Unless told otherwise: any one device, alone, without end, priority 0. In a pool without devices each of them gives `None` at once.
+/// By default: any one device, alone, without end, priority 0. In a pool without devices each
+/// method returns `None` at once.
 ///
-/// Independent claims need no holder's name: each gets one of its own. Give all claims of one line of work the same name if it claims more while
-/// it holds some, so that deadlocks are seen.
+/// Independent claims need no holder: each gets a name of its own. If one line of work claims more
+/// while it holds some, give all its claims the same name, so that deadlocks are seen.
 ///
 /// # Errors
 ///
-/// What can never be granted is refused at once, by every way to ask: [`PoolError::TooFew`] if fewer devices fit than it wants,
-/// [`PoolError::UnknownDevice`] if it names one that the pool does not have, and otherwise as
-/// [`ClaimBuilder`](crate::ClaimBuilder#errors) says, in [`PoolError::Lease`].
+/// A claim that can never be granted is refused at once by every method: [`PoolError::TooFew`] if
+/// fewer devices fit than it wants, [`PoolError::UnknownDevice`] if it names one that the pool does
+/// not have, and otherwise as [`ClaimBuilder`](crate::ClaimBuilder#errors) says, in
+/// [`PoolError::Lease`].
 ///
 /// # Examples
 ///
@@ -41,44 +44,26 @@ use crate::table::{LeaseId, Take};
 pub struct GpuClaim<'a> {
     pub(super) pool: &'a GpuPool,
     pub(super) holder: Option<&'a str>,
-    pub(super) count: u32,
-    pub(super) together: bool,
-    pub(super) take: Take,
     pub(super) filter: Filter<'a>,
-    pub(super) ttl: Span,
     pub(super) keep_alive: bool,
-    pub(super) wait: Span,
-    pub(super) priority: i16,
-    pub(super) spare: bool,
-    pub(super) preemptible: bool,
-    pub(super) preempt: bool,
-    pub(super) grace: Span,
-    pub(super) parent: Option<LeaseId>,
+    /// Without holder and candidates, which are known when the claim is submitted.
+    pub(super) options: ClaimOptions<'a>,
 }
 
 impl<'a> GpuClaim<'a> {
     #[inline]
     pub(super) fn new(pool: &'a GpuPool) -> Self {
-        GpuClaim {
-            pool,
-            holder: None,
-            count: 1,
-            together: false,
-            take: Take::Exclusive,
-            filter: Filter::default(),
-            ttl: Span::Forever,
-            keep_alive: false,
-            wait: Span::Forever,
-            priority: 0,
-            spare: false,
-            preemptible: false,
-            preempt: false,
-            grace: Span::Zero,
-            parent: None,
-        }
+        let options = ClaimOptions::new(default_claim("", &[]));
+        GpuClaim { pool, holder: None, filter: Filter::default(), keep_alive: false, options }
     }
 
-    /// Who asks: what others see, and what claims more while it holds some. If not said, each claim has a name of its own, `claim-1`.
+    fn with(mut self, set: impl FnOnce(&mut ClaimOptions<'a>)) -> Self {
+        set(&mut self.options);
+        self
+    }
+
+    /// The holder: the name that others see, and under which one line of work claims more while it
+    /// holds some. By default each claim has a name of its own, `claim-1`.
     ///
     /// ```
     /// # use ternlease::{GpuPool, PoolOptions};
@@ -91,8 +76,8 @@ impl<'a> GpuClaim<'a> {
         GpuClaim { holder: Some(holder), ..self }
     }
 
-    /// How many devices: all of these, or none. Linked ones if that can be; whole ones of one vendor, unless they are [named](Self::named).
-    /// One if not said.
+    /// How many devices: all of these, or none; one by default. Linked ones if possible; whole ones
+    /// of one vendor, unless they are [named](Self::named).
     ///
     /// ```
     /// # use ternlease::{GpuPool, PoolOptions};
@@ -104,17 +89,18 @@ impl<'a> GpuClaim<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn devices(self, count: u32) -> Self {
-        GpuClaim { count, ..self }
+        self.with(|options| options.claim.count = count)
     }
 
-    /// All on one machine, in a pool of many machines: on the one with the least to spare. Elsewhere they are anyway.
+    /// All on one machine, in a pool of many machines: on the one with the least to spare. In a
+    /// pool of one machine they are anyway.
     ///
     /// If no machine has so many, that is [`Error::Impossible`](crate::Error::Impossible) at once.
     pub fn on_one_node(self) -> Self {
-        GpuClaim { together: true, ..self }
+        self.with(|options| options.claim.together = true)
     }
 
-    /// Only devices of this machine, in a pool of many machines. Elsewhere all are.
+    /// Only devices of this machine, in a pool of many machines. In a pool of one machine all are.
     ///
     /// ```
     /// # use ternlease::{GpuPool, PoolOptions};
@@ -123,19 +109,20 @@ impl<'a> GpuClaim<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn on_this_node(mut self) -> Self {
-        self.filter.place = Place::Here;
+        self.filter.node = NodeFilter::Local;
         self
     }
 
-    /// Only devices of the machine of this name ([`PoolOptions::node`](super::PoolOptions::node)), in a pool of many machines. If it has too few, or nobody
-    /// has heard of it, that is [`PoolError::TooFew`].
+    /// Only devices of the machine of this name ([`PoolOptions::node`](super::PoolOptions::node)),
+    /// in a pool of many machines. If it has too few, or is not known, that is
+    /// [`PoolError::TooFew`].
     pub fn on_node(mut self, node: &'a str) -> Self {
-        self.filter.place = Place::Node(node);
+        self.filter.node = NodeFilter::Named(node);
         self
     }
 
-    /// So many slots of each device, together with others, instead of all of it. How many a device has, [`PoolOptions::slots`](super::PoolOptions::slots)
-    /// says.
+    /// So many slots of each device, together with other leases, instead of the whole device.
+    /// [`PoolOptions::slots`](super::PoolOptions::slots) says how many a device has.
     ///
     /// ```
     /// use ternlease::{GpuPool, PoolOptions};
@@ -147,32 +134,35 @@ impl<'a> GpuClaim<'a> {
     /// ```
     pub fn slots(self, slots: u32) -> Self {
         let memory = self.amount().1;
-        GpuClaim { take: Take::Amount { slots, memory }, ..self }
+        self.with(|options| options.claim.take = Take::Amount { slots, memory })
     }
 
-    /// So much memory of each device (MiB), together with others, instead of all of it. Nothing but the leases keeps anybody from using more.
+    /// So much memory of each device (MiB), together with other leases, instead of the whole
+    /// device. Only the leases limit its use: a program can allocate more.
     ///
     /// ```
     /// # use ternlease::{GpuPool, PoolOptions};
     /// # let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:1")?)?;
-    /// let (a, b) = (pool.claim().memory(40_000).try_now()?, pool.claim().memory(40_000).try_now()?);
+    /// let a = pool.claim().memory(40_000).try_now()?;
+    /// let b = pool.claim().memory(40_000).try_now()?;
     /// assert_eq!(pool.status()[0].leased_memory, 80_000);
     /// assert!(pool.claim().memory(40_000).try_now().is_err(), "it has 81920");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn memory(self, memory: u32) -> Self {
         let slots = self.amount().0;
-        GpuClaim { take: Take::Amount { slots, memory }, ..self }
+        self.with(|options| options.claim.take = Take::Amount { slots, memory })
     }
 
     fn amount(&self) -> (u32, u32) {
-        match self.take {
+        match self.options.claim.take {
             Take::Amount { slots, memory } => (slots, memory),
             _ => (0, 0),
         }
     }
 
-    /// Only devices with at least so much memory (MiB) in all. One of which that is not known does not count.
+    /// Only devices with at least so much memory (MiB) in all. A device whose memory is not known
+    /// does not count.
     ///
     /// ```
     /// use ternlease::{GpuDevice, GpuPool, PoolError, Vendor};
@@ -191,8 +181,8 @@ impl<'a> GpuClaim<'a> {
         self
     }
 
-    /// Only devices that can compute at least this, as NVIDIA counts it. One of which that is not known, such as all of other vendors, does
-    /// not count.
+    /// Only devices of at least this compute capability, as NVIDIA counts it. A device whose
+    /// capability is not known, such as one of another vendor, does not count.
     ///
     /// ```
     /// # use ternlease::{GpuPool, PoolOptions};
@@ -206,7 +196,8 @@ impl<'a> GpuClaim<'a> {
         self
     }
 
-    /// Only devices of this vendor. Needed only where a machine has those of several, and a program can use those of one.
+    /// Only devices of this vendor. Needed only if a machine has devices of several vendors, and a
+    /// program can use those of one.
     ///
     /// ```
     /// use ternlease::{GpuDevice, GpuPool, Vendor};
@@ -222,9 +213,10 @@ impl<'a> GpuClaim<'a> {
         self
     }
 
-    /// Only these devices, the preferred ones first: by UUID (or how it begins), PCI address, vendor and number (`nvidia:0`), or number.
+    /// Only these devices, the preferred ones first: by UUID (or how it begins), PCI address,
+    /// vendor and number (`nvidia:0`), or number.
     ///
-    /// A name that fits no device, or several, is [`PoolError::UnknownDevice`].
+    /// A name that matches no device, or several, is [`PoolError::UnknownDevice`].
     ///
     /// ```
     /// # use ternlease::{GpuPool, PoolOptions};
@@ -238,14 +230,15 @@ impl<'a> GpuClaim<'a> {
         self
     }
 
-    /// How long the lease lasts without renewal. Without end if not said: then it ends when it is dropped, taken away or, in a pool that
-    /// processes share, when its process dies.
+    /// How long the lease lasts without renewal. By default it has no end: then it ends when it is
+    /// dropped, revoked or, in a pool that processes share, when its process dies.
     pub fn ttl(self, ttl: impl Into<Span>) -> Self {
-        GpuClaim { ttl: ttl.into(), ..self }
+        self.with(|options| options.ttl = ttl.into())
     }
 
-    /// A thread of the library's own renews the lease in time, for as long as the [`GpuLease`] lives. Should the process hang as a whole, the lease ends.
-    /// Without a [`ttl`](Self::ttl) there is nothing to renew.
+    /// A thread of the library renews the lease in time, for as long as the [`GpuLease`] lives. If
+    /// the process hangs as a whole, the lease ends. Without a [`ttl`](Self::ttl) there is nothing
+    /// to renew.
     ///
     /// ```
     /// # use ternlease::{GpuPool, PoolOptions};
@@ -259,12 +252,13 @@ impl<'a> GpuClaim<'a> {
         GpuClaim { keep_alive: true, ..self }
     }
 
-    /// Higher goes first; 0 if not said. As for [all claims](crate::ClaimBuilder::priority).
+    /// Higher goes first; 0 by default. As for [all claims](crate::ClaimBuilder::priority).
     pub fn priority(self, priority: i16) -> Self {
-        GpuClaim { priority, ..self }
+        self.with(|options| options.claim.priority = priority)
     }
 
-    /// Take only what nobody else waits for; when somebody does, give it back after this notice. For work that fills gaps.
+    /// Take only what no other claim waits for, and give it back after this notice when one does.
+    /// For work that fills gaps.
     ///
     /// ```
     /// # use ternlease::{GpuPool, PoolOptions};
@@ -279,16 +273,17 @@ impl<'a> GpuClaim<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn spare(self, notice: impl Into<Span>) -> Self {
-        GpuClaim { spare: true, grace: notice.into(), ..self }
+        self.with(|options| (options.claim.spare, options.notice) = (true, notice.into()))
     }
 
-    /// A claim of higher priority that asks to [preempt](Self::preempt) may take the lease after this notice. The holder is told:
-    /// see [`GpuLease::on_change`].
+    /// A claim of higher priority that asks to [preempt](Self::preempt) may take the lease after
+    /// this notice. [`GpuLease::on_change`] reports it to the holder.
     pub fn preemptible(self, notice: impl Into<Span>) -> Self {
-        GpuClaim { preemptible: true, grace: notice.into(), ..self }
+        self.with(|options| (options.claim.preemptible, options.notice) = (true, notice.into()))
     }
 
-    /// Take [preemptible](Self::preemptible) leases of lower priority rather than wait for their end. Their notice has to be waited for.
+    /// Take [preemptible](Self::preemptible) leases of lower priority instead of waiting for their
+    /// end. The claim still waits for their notice.
     ///
     /// ```
     /// # use ternlease::{GpuPool, PoolOptions};
@@ -301,10 +296,11 @@ impl<'a> GpuClaim<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn preempt(self) -> Self {
-        GpuClaim { preempt: true, ..self }
+        self.with(|options| options.claim.preempt = true)
     }
 
-    /// The lease ends with its parent, and never later. The parent is any lease of the pool's [manager](GpuPool::manager).
+    /// The lease ends with its parent, and never later. The parent is any lease of the pool's
+    /// [manager](GpuPool::manager).
     ///
     /// ```
     /// # use ternlease::{GpuPool, PoolOptions};
@@ -318,11 +314,12 @@ impl<'a> GpuClaim<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn child_of(self, parent: LeaseId) -> Self {
-        GpuClaim { parent: Some(parent), ..self }
+        self.with(|options| options.claim.parent = Some(parent))
     }
 
-    /// For how long the claim stays in line, however it is waited for. Without end if not said; with zero it does not wait at all.
+    /// How long the claim may wait in the queue, whichever method submits it. Without end by
+    /// default; with zero it does not wait at all.
     pub fn patience(self, wait: impl Into<Span>) -> Self {
-        GpuClaim { wait: wait.into(), ..self }
+        self.with(|options| options.max_wait = wait.into())
     }
 }

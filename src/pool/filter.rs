@@ -1,4 +1,4 @@
-//! Which devices a claim may be served from.
+//! The devices that a claim may be served from.
 
 use std::fmt::Write;
 
@@ -6,16 +6,16 @@ use super::{Inner, PoolError};
 use crate::inventory::{GpuDevice, Vendor};
 use crate::table::ResourceId;
 
-/// Where the devices are to be.
+/// On which node a device must be.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Place<'a> {
+pub(super) enum NodeFilter<'a> {
     #[default]
-    Anywhere,
-    Here,
-    Node(&'a str),
+    Any,
+    Local,
+    Named(&'a str),
 }
 
-/// What a claim wants of each device.
+/// The conditions of a claim for each device.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Filter<'a> {
     pub min_memory: u32,
@@ -23,35 +23,35 @@ pub(super) struct Filter<'a> {
     pub vendor: Option<Vendor>,
     /// Only these, if they are named.
     pub named: Option<&'a [&'a str]>,
-    pub place: Place<'a>,
+    pub node: NodeFilter<'a>,
 }
 
 impl Filter<'_> {
-    /// Is any device as good as any other?
+    /// Does it accept every device?
     #[inline]
     pub fn is_empty(&self) -> bool {
-        let Filter { min_memory, min_capability, vendor, named, place } = self;
+        let Filter { min_memory, min_capability, vendor, named, node } = self;
         *min_memory == 0
             && min_capability.is_none()
             && vendor.is_none()
             && named.is_none()
-            && *place == Place::Anywhere
+            && *node == NodeFilter::Any
     }
 
-    /// What is unknown of a device cannot be relied on.
-    fn accepts(&self, device: &GpuDevice, here: Option<&str>) -> bool {
-        let in_its_place = match self.place {
-            Place::Anywhere => true,
-            Place::Here => device.node.as_deref() == here,
-            Place::Node(node) => device.node.as_deref() == Some(node),
+    /// An unknown property of a device meets no condition.
+    fn accepts(&self, device: &GpuDevice, local: Option<&str>) -> bool {
+        let on_node = match self.node {
+            NodeFilter::Any => true,
+            NodeFilter::Local => device.node.as_deref() == local,
+            NodeFilter::Named(node) => device.node.as_deref() == Some(node),
         };
-        in_its_place
+        on_node
             && device.memory.unwrap_or(0) >= self.min_memory
             && self.min_capability.is_none_or(|least| device.compute_capability >= Some(least))
             && self.vendor.is_none_or(|vendor| device.vendor == vendor)
     }
 
-    /// The conditions in words, to be said after "fit".
+    /// The conditions as text that follows "fit".
     fn conditions(&self, count: u32) -> String {
         let mut text = String::new();
         let mut add = |condition: std::fmt::Arguments<'_>| {
@@ -59,10 +59,10 @@ impl Filter<'_> {
             // Writing to a string does not fail.
             let _ = write!(text, "{link}{condition}");
         };
-        match self.place {
-            Place::Anywhere => {}
-            Place::Here => add(format_args!("on this machine")),
-            Place::Node(node) => add(format_args!("on {node}")),
+        match self.node {
+            NodeFilter::Any => {}
+            NodeFilter::Local => add(format_args!("on this machine")),
+            NodeFilter::Named(node) => add(format_args!("on {node}")),
         }
         if let Some(vendor) = self.vendor {
             add(format_args!("of {vendor}"));
@@ -89,75 +89,77 @@ impl Filter<'_> {
 }
 
 impl Inner {
-    /// The devices that are as the filter wants them. If the claim is for several that it does not name: whole ones of one vendor.
+    /// The devices that a filter accepts. For several that are not named: whole ones of one vendor.
     pub(super) fn candidates(
         &self,
         filter: &Filter<'_>,
         count: u32,
     ) -> Result<Vec<ResourceId>, PoolError> {
-        let mut places = match filter.named {
+        let mut devices = match filter.named {
             None => (0..self.devices.len()).collect(),
             Some(named) => {
                 named.iter().map(|name| self.find(name)).collect::<Result<Vec<_>, _>>()?
             }
         };
-        places.retain(|&place| filter.accepts(&self.devices[place], self.here.node()));
+        devices.retain(|&index| filter.accepts(&self.devices[index], self.local.name.as_deref()));
         if count > 1 && filter.named.is_none() {
-            keep_a_team(&self.devices, &mut places);
+            retain_homogeneous(&self.devices, &mut devices);
         }
-        if (places.len() as u32) < count {
+        if (devices.len() as u32) < count {
             return Err(PoolError::TooFew {
                 wanted: count,
-                fitting: places.len() as u32,
+                fitting: devices.len() as u32,
                 capacity: self.devices.len() as u32,
                 conditions: filter.conditions(count),
             });
         }
-        Ok(places.into_iter().map(|place| self.ids[place]).collect())
+        Ok(devices.into_iter().map(|index| self.ids[index]).collect())
     }
 
-    /// The device of this name: its UUID or the beginning of it, its PCI address, its name in the table, or its number if only one has it.
+    /// The index of the device of this name: its UUID or the beginning of it, its PCI address, its
+    /// name in the table, or its number if only one has it.
     fn find(&self, name: &str) -> Result<usize, PoolError> {
         let mut found = Vec::new();
-        for (place, device) in self.devices.iter().enumerate() {
-            let exactly = self.keys[place] == name || device.uuid.as_deref() == Some(name);
+        for (index, device) in self.devices.iter().enumerate() {
+            let exactly = self.keys[index] == name || device.uuid.as_deref() == Some(name);
             if exactly {
-                return Ok(place);
+                return Ok(index);
             }
             let number = name.parse() == Ok(device.index);
             let address = device.pci.is_some() && name.parse().ok() == device.pci;
-            let beginning = name.len() >= MIN_PREFIX
+            let beginning = name.len() >= UUID_PREFIX_MIN
                 && device.uuid.as_ref().is_some_and(|uuid| uuid.starts_with(name));
             let vendor_and_number = name.split_once(':').is_some_and(|(vendor, index)| {
                 vendor.parse() == Ok(device.vendor) && index.parse() == Ok(device.index)
             });
             if number || address || beginning || vendor_and_number {
-                found.push(place);
+                found.push(index);
             }
         }
         match found[..] {
-            [place] => Ok(place),
+            [index] => Ok(index),
             _ => Err(PoolError::UnknownDevice { name: name.to_owned(), matches: found.len() }),
         }
     }
 }
 
-/// Devices that one program can use together: whole ones, as CUDA takes one part of a device per process, and of one vendor: the one of whom there
-/// are most, the first if there are as many of several.
-pub(super) fn keep_a_team(devices: &[GpuDevice], places: &mut Vec<usize>) {
-    places.retain(|&place| devices[place].mig.is_none());
-    let vendor = |place: &usize| devices[*place].vendor;
-    let count = |of: Vendor| places.iter().filter(|place| vendor(place) == of).count();
+/// Keeps the indices of devices that one program can use at the same time. They are whole devices,
+/// because CUDA takes one part of a device per process, and of the vendor of most of them. If two
+/// vendors have equally many, the vendor of the first device counts.
+pub(super) fn retain_homogeneous(devices: &[GpuDevice], indices: &mut Vec<usize>) {
+    indices.retain(|&index| devices[index].mig.is_none());
+    let vendor = |index: &usize| devices[*index].vendor;
+    let count = |of: Vendor| indices.iter().filter(|index| vendor(index) == of).count();
     let mut vendors: Vec<Vendor> = Vec::new();
-    for place in &*places {
-        if !vendors.contains(&vendor(place)) {
-            vendors.push(vendor(place));
+    for index in &*indices {
+        if !vendors.contains(&vendor(index)) {
+            vendors.push(vendor(index));
         }
     }
-    // Of equals the last is taken, hence the reversal.
+    // `max_by_key` returns the last of equals.
     let most = vendors.into_iter().rev().max_by_key(|&of| count(of));
-    places.retain(|place| Some(vendor(place)) == most);
+    indices.retain(|index| Some(vendor(index)) == most);
 }
 
-/// `GPU-` and a digit at least: less is no name.
-const MIN_PREFIX: usize = 5;
+/// The shortest beginning of a UUID that names a device, in bytes: `GPU-` and a digit.
+const UUID_PREFIX_MIN: usize = 5;

@@ -1,4 +1,4 @@
-//! Devices that a claim was granted.
+//! [`GpuLease`]: the devices that a claim was granted.
 
 use super::{Env, GpuPool, PoolError};
 use crate::home::{Dropped, Home};
@@ -7,9 +7,11 @@ use crate::manager::Notice;
 use crate::table::query::PicksOf;
 use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Picks, Reason, Time};
 
-/// Devices, for as long as this lives: dropping it gives them back, and whoever is first in line has them before the drop returns.
+/// Devices, for as long as this lives. Dropping it gives them back, and the first claim in the
+/// queue has them before the drop returns.
 ///
-/// It can be revoked before: look at [`state`](Self::state), or be told with [`on_change`](Self::on_change).
+/// It can be revoked before: check [`state`](Self::state), or be notified by
+/// [`on_change`](Self::on_change).
 ///
 /// ```
 /// use ternlease::{GpuPool, LeaseState, PoolOptions};
@@ -29,47 +31,53 @@ use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Picks, Reason, Time};
 pub struct GpuLease {
     pool: GpuPool,
     id: LeaseId,
+    /// The index of the first device in the pool.
     first: usize,
-    /// The places of all devices but the first.
+    /// The indices of the others.
     others: Vec<usize>,
-    /// To be given back when this is dropped.
-    mine: bool,
-    /// Renewed by the pool's keeper.
-    kept: bool,
+    /// Dropping this gives the devices back.
+    owned: bool,
+    /// The renewer of the pool renews it.
+    auto_renew: bool,
 }
 
 impl GpuLease {
     /// A lease on these resources, at least one of which is a device of this pool.
     #[inline]
-    pub(super) fn of(pool: &GpuPool, id: LeaseId, picks: &Picks) -> Result<Self, Error> {
-        let mut places = picks.as_slice().iter().filter_map(|pick| pool.inner.place(*pick));
-        let first = places.next().ok_or(Error::UnknownLease)?;
-        let others = places.collect();
-        Ok(GpuLease { pool: pool.clone(), id, first, others, mine: true, kept: false })
+    pub(super) fn of(
+        pool: &GpuPool,
+        id: LeaseId,
+        picks: &Picks,
+        auto_renew: bool,
+    ) -> Result<Self, Error> {
+        let remembered;
+        let picks = match picks.as_slice() {
+            // The ticket that named them was forgotten.
+            [] => {
+                remembered = pool.inner.manager.home().query_known(&PicksOf { lease: id });
+                &remembered
+            }
+            _ => picks,
+        };
+        let mut indices = picks.as_slice().iter().filter_map(|pick| pool.inner.index_of(*pick));
+        let first = indices.next().ok_or(Error::UnknownLease)?;
+        let others = indices.collect();
+        Ok(GpuLease { pool: pool.clone(), id, first, others, owned: true, auto_renew })
     }
 
     /// A lease by its id.
     fn find(pool: &GpuPool, id: LeaseId) -> Result<Self, Error> {
-        let picks = pool.inner.manager.home().query_known(&PicksOf { lease: id });
-        Self::of(pool, id, &picks)
+        Self::of(pool, id, &Picks::default(), false)
     }
 
-    /// Renews it from now on.
-    pub(super) fn keep_alive(&mut self, ttl: Time) -> Result<(), Error> {
-        let inner = &self.pool.inner;
-        inner.here.keeper.keep(&inner.manager, self.id, ttl)?;
-        self.kept = true;
-        Ok(())
-    }
-
-    fn forget(&self) {
-        if self.kept {
-            self.pool.inner.here.keeper.forget(self.id);
+    fn stop_renewal(&self) {
+        if self.auto_renew {
+            self.pool.inner.local.renewer.remove(self.id);
         }
     }
 
-    /// Its id, which is also the fencing token: pass it along with every write, and let the store refuse one that is smaller than the largest it
-    /// has seen.
+    /// Its id, which is also the fencing token: pass it along with every write, and let the store
+    /// refuse one that is smaller than the largest it has seen.
     pub fn id(&self) -> LeaseId {
         self.id
     }
@@ -81,8 +89,8 @@ impl GpuLease {
 
     /// All devices, in the order of the pool, or as the claim named them.
     pub fn devices(&self) -> impl Iterator<Item = &GpuDevice> + Clone {
-        let places = std::iter::once(&self.first).chain(&self.others);
-        places.map(|&place| &self.pool.inner.devices[place])
+        let indices = std::iter::once(&self.first).chain(&self.others);
+        indices.map(|&index| &self.pool.inner.devices[index])
     }
 
     /// The number of the first device among those of its vendor.
@@ -95,39 +103,41 @@ impl GpuLease {
         self.device().vendor
     }
 
-    /// The machine that the first device is in, in a pool of many machines; all of them, of a claim for [one node](super::GpuClaim::on_one_node).
-    /// [`GpuDevice::node`] tells it of each.
+    /// The machine of the first device, in a pool of many machines; of all devices, for a claim for
+    /// [one node](super::GpuClaim::on_one_node). [`GpuDevice::node`] tells it of each device.
     pub fn node(&self) -> Option<&str> {
         self.device().node.as_deref()
     }
 
-    /// Is it still held? Takes no lock, so that it can be asked often: before each batch, for example. `None` if it ended so long ago
-    /// that nothing is remembered of it.
+    /// The state of the lease. Takes no lock, so that it can be checked often: before each batch,
+    /// for example. `None` if it ended so long ago that the table has forgotten it.
     #[inline]
     pub fn state(&self) -> Option<LeaseState> {
         self.pool.inner.manager.state(self.id)
     }
 
-    /// Everything about it, if it is still remembered.
+    /// Everything about it, if the table has not forgotten it.
     pub fn info(&self) -> Option<LeaseInfo> {
         self.pool.inner.manager.lease(self.id)
     }
 
-    /// Moves its end to now + its ttl; the new end, by the clock of the pool's manager. A claim with
-    /// [`keep_alive`](super::GpuClaim::keep_alive) needs no such call.
+    /// Moves its end to now + its ttl; the new end, by the clock of the pool's manager. A claim
+    /// with [`keep_alive`](super::GpuClaim::keep_alive) needs no such call.
     ///
     /// # Errors
     ///
-    /// [`Error::NotHeld`] if it is over, with the reason: stop using the devices.
+    /// [`Error::NotHeld`] if it has ended, with the reason: stop using the devices.
     pub fn renew(&self) -> Result<Time, Error> {
         self.pool.inner.manager.renew(self.id)
     }
 
-    /// Calls `callback` when it gets notice of its revocation, and when it is over; see [`LeaseManager::watch`](crate::LeaseManager::watch).
+    /// Calls `callback` when the lease gets notice of its revocation, and when it ends; see
+    /// [`LeaseManager::watch`](crate::LeaseManager::watch).
     ///
     /// # Errors
     ///
-    /// [`Error::NotHeld`] if it is over already, with the reason; [`Error::System`] if no thread can be started.
+    /// [`Error::NotHeld`] if it has ended, with the reason; [`Error::System`] if no thread can be
+    /// started.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -142,35 +152,39 @@ impl GpuLease {
     /// let minute = Duration::from_secs(60);
     /// pool.manager().revoke_with(lease.id(), Reason::NodeDrain, "ops", minute)?;
     /// let notice = told.recv()?; // save the work, then drop the lease
-    /// assert_eq!((notice.state, notice.reason), (Some(LeaseState::Held), Some(Reason::NodeDrain)));
+    /// let revoking = (Some(LeaseState::Held), Some(Reason::NodeDrain));
+    /// assert_eq!((notice.state, notice.reason), revoking);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn on_change(&self, callback: impl FnMut(&Notice) + Send + 'static) -> Result<(), Error> {
         self.pool.inner.manager.watch(self.id, callback)
     }
 
-    /// A file descriptor that becomes readable when [`Self::on_change`] would call: for event loops.
+    /// A file descriptor that becomes readable when [`Self::on_change`] would call, for event
+    /// loops.
     ///
     /// # Errors
     ///
-    /// As [`Self::on_change`]; [`Error::System`] if the system gives no descriptor.
+    /// As [`Self::on_change`]; [`Error::System`] if the system provides no descriptor.
     #[cfg(target_os = "linux")]
     pub fn fd(&self) -> Result<std::os::fd::OwnedFd, Error> {
         self.pool.inner.manager.watch_fd(self.id)
     }
 
-    /// What a child needs in its environment to see these devices and no others. NVIDIA's by number, in the order of PCI addresses.
+    /// The environment in which a child sees these devices and no others. Devices of NVIDIA are
+    /// named by number, in the order of PCI addresses.
     ///
-    /// For children only: within a process that has begun to use CUDA, variables have no effect.
+    /// For children only: in a process that has begun to use CUDA, the variables have no effect.
     ///
     /// # Errors
     ///
-    /// [`PoolError::Elsewhere`] if a device is in another machine, where no child of this process can use it: see [`env_on`](Self::env_on).
+    /// [`PoolError::Elsewhere`] if a device is in another machine, where no child of this process
+    /// can use it: see [`env_on`](Self::env_on).
     pub fn env(&self) -> Result<Env, PoolError> {
         self.local_env(false)
     }
 
-    /// As [`Self::env`], with UUIDs where the devices have them. Some programs do not understand these.
+    /// As [`Self::env`], with UUIDs if the devices have them. Some programs do not accept UUIDs.
     ///
     /// # Errors
     ///
@@ -190,14 +204,15 @@ impl GpuLease {
     }
 
     fn local_env(&self, by_uuid: bool) -> Result<Env, PoolError> {
-        let here = self.pool.node();
-        match self.devices().find(|device| device.node.as_deref() != here) {
+        let local = self.pool.node();
+        match self.devices().find(|device| device.node.as_deref() != local) {
             Some(device) => Err(PoolError::Elsewhere(device.node.clone().unwrap_or_default())),
-            None => Ok(self.env_in(here, by_uuid)),
+            None => Ok(self.env_in(local, by_uuid)),
         }
     }
 
-    /// What a program needs in its environment that is started on another machine of the pool, to see the devices of this lease there and no others.
+    /// The environment for a program on another machine of the pool, in which it sees the devices
+    /// of this lease there and no others.
     pub fn env_on(&self, node: &str) -> Env {
         self.env_in(Some(node), false)
     }
@@ -208,11 +223,11 @@ impl GpuLease {
         Env::of(self.devices().filter(there), all, by_uuid)
     }
 
-    /// Gives the devices back, as dropping it does, and says whether they were still its own.
+    /// Gives the devices back, as dropping it does, and reports whether they were still held.
     ///
     /// # Errors
     ///
-    /// [`Error::NotHeld`] if they were taken away before, with the reason.
+    /// [`Error::NotHeld`] if the lease had ended before, with the reason.
     ///
     /// ```
     /// use ternlease::{Error, GpuPool, LeaseState, PoolOptions, Reason};
@@ -225,49 +240,43 @@ impl GpuLease {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn release(mut self) -> Result<(), Error> {
-        self.mine = false;
-        self.forget();
+        self.owned = false;
+        self.stop_renewal();
         self.pool.inner.manager.home().give_back(Dropped::Lease(self.id))
     }
 
-    /// The lease of this id, to look at: dropping it gives nothing back.
+    /// The lease of this id, for reading: dropping it gives nothing back.
     #[cfg(feature = "capi")]
     pub(crate) fn view(pool: &GpuPool, id: LeaseId) -> Result<Self, Error> {
         let mut lease = Self::find(pool, id)?;
-        lease.mine = false;
+        lease.owned = false;
         Ok(lease)
     }
 
-    /// Where its devices are in the pool's list of them.
+    /// The indices of its devices in the pool.
     #[cfg(feature = "capi")]
     pub(crate) fn places(&self) -> Vec<usize> {
         std::iter::once(self.first).chain(self.others.iter().copied()).collect()
     }
 
-    /// As [`Self::into_id`], but it is kept alive while it is held and the pool lives.
-    #[cfg(feature = "capi")]
-    pub(crate) fn into_kept_id(mut self) -> LeaseId {
-        self.mine = false;
-        self.id
-    }
-
-    /// Goes on by its id alone: from now on nobody gives the devices back but [`LeaseManager::release`](crate::LeaseManager::release), and it is
-    /// no longer kept alive. [`GpuPool::take_up`] is the way back.
+    /// Returns the id, and gives nothing back: from now on only
+    /// [`LeaseManager::release`](crate::LeaseManager::release) gives the devices back, and the
+    /// lease is no longer renewed. [`GpuPool::take_up`] is the reverse.
     pub fn into_id(mut self) -> LeaseId {
-        self.mine = false;
-        self.forget();
+        self.owned = false;
+        self.stop_renewal();
         self.id
     }
 }
 
 impl GpuPool {
-    /// Takes up a lease that goes by its id, as [`GpuClaim::submit`](super::GpuClaim::submit) and [`GpuLease::into_id`] leave it: from now on its
-    /// devices are given back when what this gives is dropped.
+    /// Makes a [`GpuLease`] of an id, as [`GpuClaim::submit`](super::GpuClaim::submit) and
+    /// [`GpuLease::into_id`] return it: dropping it gives the devices back.
     ///
     /// # Errors
     ///
-    /// [`Error::NotHeld`] if it is over, with the reason; [`Error::UnknownLease`] if nothing is remembered of it, or it holds no device of this
-    /// pool.
+    /// [`Error::NotHeld`] if it has ended, with the reason; [`Error::UnknownLease`] if it is not
+    /// known, or holds no device of this pool.
     ///
     /// ```
     /// use ternlease::{GpuPool, Outcome, PoolOptions};
@@ -285,7 +294,7 @@ impl GpuPool {
         match self.inner.manager.state(id) {
             Some(LeaseState::Held) => GpuLease::find(self, id),
             Some(over) => {
-                // One whose time has just run out, which nobody has noted yet, has no reason so far.
+                // The table has not recorded yet that its ttl is over.
                 Err(Error::NotHeld(over, info.reason.unwrap_or(Reason::TimedOut)))
             }
             None => Err(Error::UnknownLease),
@@ -296,9 +305,9 @@ impl GpuPool {
 impl Drop for GpuLease {
     #[inline]
     fn drop(&mut self) {
-        if self.mine {
-            self.forget();
-            // It may have ended already: then there is nothing to give back.
+        if self.owned {
+            self.stop_renewal();
+            // Fails if it has ended already.
             let _ = self.pool.inner.manager.home().give_back(Dropped::Lease(self.id));
         }
     }
@@ -332,13 +341,13 @@ mod tests {
             claim.try_now().unwrap().unwrap()
         };
         let lease = claim();
-        assert_eq!(pool.inner.here.keeper.count(), 1);
+        assert_eq!(pool.inner.local.renewer.count(), 1);
         drop(lease);
-        assert_eq!(pool.inner.here.keeper.count(), 0);
+        assert_eq!(pool.inner.local.renewer.count(), 0);
         claim().release().unwrap();
-        assert_eq!(pool.inner.here.keeper.count(), 0);
+        assert_eq!(pool.inner.local.renewer.count(), 0);
         let id = claim().into_id();
-        assert_eq!(pool.inner.here.keeper.count(), 0);
+        assert_eq!(pool.inner.local.renewer.count(), 0);
         pool.manager().release(id).unwrap();
     }
 }

@@ -1,24 +1,23 @@
 //! [`GpuPool`]: devices, claimed in order.
 
-mod asking;
 mod claim;
 mod env;
 mod error;
 mod evidence;
 mod filter;
 mod forecast;
-mod here;
-mod keeper;
 mod lease;
+mod local_node;
 mod naming;
 mod nodes;
 mod options;
+mod renewer;
 mod status;
+mod submit;
 mod watcher;
 
 use std::sync::Arc;
 
-pub use asking::GpuClaiming;
 pub use claim::GpuClaim;
 pub use env::Env;
 pub use error::PoolError;
@@ -27,23 +26,27 @@ pub use forecast::ExpectedWait;
 pub use lease::GpuLease;
 pub use options::PoolOptions;
 pub use status::{DeviceStatus, GpuLeaseEntry};
+pub use submit::GpuClaiming;
 
 use crate::home::Home;
 use crate::inventory::{Absence, Found, GpuDevice, Why};
 use crate::manager::{LeaseManager, OpenError, Options};
 use crate::table::query::WaitingFor;
 use crate::table::{Error, LeaseId, ResourceId};
-use here::Here;
+use local_node::LocalNode;
 use naming::distinct_keys;
-use nodes::Elsewhere;
+use nodes::RemoteNodes;
 use watcher::{Stop, Watched};
 
 /// Devices, claimed in order and given back by dropping the lease.
 ///
-/// A pool is a view on the table of a [`LeaseManager`]: each device is a resource there, each claim a lease. Clones are the same pool.
+/// A pool is a view on the table of a [`LeaseManager`]: each device is a resource there, each claim
+/// a lease. Clones are the same pool.
 ///
-/// Devices are looked at by threads of the library, never while a claim is decided. One that fails is not handed out, and leases on it are
-/// revoked ([`Reason::DeviceFault`](crate::Reason::DeviceFault)). [`status`](Self::status) says how they are.
+/// Threads of the library observe the devices, never while a claim is decided. A device that fails
+/// is not granted, and leases on it are revoked
+/// ([`Reason::DeviceFault`](crate::Reason::DeviceFault)). [`status`](Self::status) reports the
+/// state of each device.
 ///
 /// # Examples
 ///
@@ -57,7 +60,7 @@ use watcher::{Stop, Watched};
 /// drop(lease);
 /// assert!(pool.try_claim()?.is_some());
 ///
-/// // A machine without GPUs is no special case: nobody waits there, and everybody computes on the CPU.
+/// // A machine without GPUs is no special case: a claim returns `None` at once.
 /// assert!(GpuPool::new(&[]).claim().wait()?.is_none());
 /// # Ok::<(), ternlease::PoolError>(())
 /// ```
@@ -69,23 +72,24 @@ pub struct GpuPool {
 #[derive(Debug)]
 struct Inner {
     manager: LeaseManager,
-    /// In the order in which they were found, which is the order of preference; those of this machine first.
+    /// In the order of preference, which is the order of discovery; those of this machine first.
     devices: Vec<GpuDevice>,
     /// Their names in the table, and their ids there.
     keys: Vec<String>,
     ids: Vec<ResourceId>,
-    /// Those that a claim for several may get if it has no wishes: whole ones of one vendor.
-    team: Vec<ResourceId>,
-    /// Where a device is in the lists above, by its id.
-    places: Vec<u32>,
+    /// The candidates of a claim for several without conditions: whole devices of one vendor.
+    homogeneous: Vec<ResourceId>,
+    /// By the id of a device: its index in the lists above, or `u32::MAX`.
+    index_of: Vec<u32>,
     found: Found,
-    here: Arc<Here>,
-    /// Ends the threads that watch, when the last pool of them goes.
+    local: Arc<LocalNode>,
+    /// Ends the threads of the watcher when the last of these pools is dropped.
     stop: Arc<Stop>,
 }
 
 impl GpuPool {
-    /// A pool of these devices, in this process. There may be none: then every claim is answered with `None`, at once. Nobody watches them.
+    /// A pool of these devices, in this process. Without devices every claim returns `None` at
+    /// once. The devices are not watched.
     pub fn new(devices: &[GpuDevice]) -> Self {
         let options = Options::real().resources_at_least(devices.len() as u32);
         let manager = LeaseManager::with(options);
@@ -94,17 +98,19 @@ impl GpuPool {
         })
     }
 
-    /// The devices of this machine, as far as this process may see them, in the home that the URL names. `host:`, or an empty URL, is the pool
-    /// that all processes of the machine share. `etcd://` is a pool of many machines, with the devices of all of them. `process:` is a private
-    /// pool of this process: it does not know which devices other programs use.
+    /// The devices of this machine that this process may see, in the home that the URL names.
+    /// `host:`, or an empty URL, is the pool that all processes of the machine share. `etcd://` is
+    /// a pool of many machines, with the devices of all of them. `process:` is a private pool of
+    /// this process: it does not know which devices other programs use.
     ///
-    /// `TERNLEASE_DEVICES` in the environment names other devices: `fake:8`, `file:/etc/gpus`, `none`; see
-    /// [`PoolOptions::from_spec`].
+    /// `TERNLEASE_DEVICES` in the environment names other devices: `fake:8`, `file:/etc/gpus`,
+    /// `none`; see [`PoolOptions::from_spec`].
     ///
     /// # Errors
     ///
-    /// [`PoolError::Open`] if the home cannot be opened, [`PoolError::Declaration`] if `TERNLEASE_DEVICES` makes no sense, and
-    /// [`PoolError::NoAnswer`] if no device was found and a driver hangs or fails: there may be some. A machine without GPUs is no error.
+    /// [`PoolError::Open`] if the home cannot be opened, [`PoolError::Declaration`] if
+    /// `TERNLEASE_DEVICES` is malformed, and [`PoolError::NoAnswer`] if no device was found and a
+    /// driver hangs or fails: the machine may have devices. A machine without GPUs is no error.
     ///
     /// ```no_run
     /// use ternlease::GpuPool;
@@ -120,7 +126,8 @@ impl GpuPool {
         Self::open_with(url, PoolOptions::from_env()?)
     }
 
-    /// As [`Self::open`], made to measure: other devices, several claims to a device, devices that are seen to be clean before use.
+    /// As [`Self::open`], with options: other devices, several claims per device, devices that are
+    /// checked to be clean before use.
     ///
     /// # Errors
     ///
@@ -140,8 +147,8 @@ impl GpuPool {
         Self::build(&LeaseManager::open_with(url, table)?, found, options)
     }
 
-    /// A pool of these devices on the table of a manager, so that deadlocks through devices and named resources together are seen. Nobody watches
-    /// the devices.
+    /// A pool of these devices on the table of a manager, so that deadlocks through devices and
+    /// named resources together are found. The devices are not watched.
     ///
     /// # Errors
     ///
@@ -161,7 +168,8 @@ impl GpuPool {
         Self::build(manager, found, PoolOptions::default())
     }
 
-    /// As [`Self::on`], with what an inventory finds. What is done about deadlocks is the manager's business, whatever the options say.
+    /// As [`Self::on`], with the devices that an inventory finds. The manager decides what is done
+    /// about deadlocks, whatever the options say.
     ///
     /// # Errors
     ///
@@ -176,48 +184,51 @@ impl GpuPool {
         options: PoolOptions,
     ) -> Result<Self, PoolError> {
         let PoolOptions { inventory, slots, check_use, poll, rules, node, .. } = options;
-        check_that_somebody_answered(&found)?;
+        check_discovery(&found)?;
         let node = nodes::name(manager, node)?;
         let mut devices = std::mem::take(&mut found.devices);
         devices.iter_mut().for_each(|device| device.node.clone_from(&node));
         let keys = distinct_keys(&devices, node.as_deref());
         let watched = Watched::new(&devices, &keys, inventory, check_use, rules);
-        let here = Arc::new(Here::list(manager, node, devices, &keys, slots, watched)?);
-        let stop = here.start(poll)?;
-        Self::of(manager, found, here, Arc::new(stop))
+        let local = LocalNode::list(manager, node, devices, keys, slots, watched)?;
+        let local = Arc::new(local);
+        let stop = local.start(poll)?;
+        Self::of(manager, found, local, Arc::new(stop))
     }
 
-    /// The devices that are here, and those that other machines have published.
+    /// A pool of the devices of this machine and those that other machines have published.
     fn of(
         manager: &LeaseManager,
         mut found: Found,
-        here: Arc<Here>,
+        local: Arc<LocalNode>,
         stop: Arc<Stop>,
     ) -> Result<Self, PoolError> {
-        let elsewhere = Elsewhere::find(manager, here.node())?;
-        found.warnings.extend(elsewhere.warnings);
-        let devices = [here.devices(), &elsewhere.devices].concat();
-        let keys = here.keys().cloned().chain(elsewhere.keys).collect();
-        let ids = [here.ids(), &elsewhere.ids].concat();
+        let remote = RemoteNodes::find(manager, local.name.as_deref())?;
+        found.warnings.extend(remote.warnings);
+        let devices = [&local.devices[..], &remote.devices].concat();
+        let keys = [&local.keys[..], &remote.keys].concat();
+        let ids = [&local.ids[..], &remote.ids].concat();
         let most = ids.iter().map(|id| id.0 as usize + 1).max().unwrap_or(0);
-        let mut places = vec![u32::MAX; most];
-        for (place, id) in ids.iter().enumerate() {
-            places[id.0 as usize] = place as u32;
+        let mut index_of = vec![u32::MAX; most];
+        for (index, id) in ids.iter().enumerate() {
+            index_of[id.0 as usize] = index as u32;
         }
-        let mut team: Vec<usize> = (0..devices.len()).collect();
-        filter::keep_a_team(&devices, &mut team);
-        let team = team.into_iter().map(|place| ids[place]).collect();
+        let mut homogeneous: Vec<usize> = (0..devices.len()).collect();
+        filter::retain_homogeneous(&devices, &mut homogeneous);
+        let homogeneous = homogeneous.into_iter().map(|index| ids[index]).collect();
         let manager = manager.clone();
-        let inner = Inner { manager, devices, keys, ids, team, places, found, here, stop };
+        let inner =
+            Inner { manager, devices, keys, ids, homogeneous, index_of, found, local, stop };
         Ok(GpuPool { inner: Arc::new(inner) })
     }
 
-    /// The same pool with the devices of the machines that have come since this one was opened. A pool of many machines has the devices that
-    /// had been published by then; what became of these it always knows. A pool of one machine stays as it is.
+    /// The same pool with the devices of the machines that have joined since this one was opened. A
+    /// pool of many machines has the devices that were published when it was opened, and always
+    /// knows their state. A pool of one machine stays as it is.
     ///
     /// # Errors
     ///
-    /// [`PoolError::Lease`] if the others cannot be asked.
+    /// [`PoolError::Lease`] if the registry of nodes cannot be read.
     ///
     /// ```
     /// use ternlease::{GpuPool, PoolOptions};
@@ -227,17 +238,17 @@ impl GpuPool {
     /// # Ok::<(), ternlease::PoolError>(())
     /// ```
     pub fn refreshed(&self) -> Result<Self, PoolError> {
-        let Inner { manager, found, here, stop, .. } = &*self.inner;
-        Self::of(manager, found.clone(), here.clone(), stop.clone())
+        let Inner { manager, found, local, stop, .. } = &*self.inner;
+        Self::of(manager, found.clone(), local.clone(), stop.clone())
     }
 
-    /// What this machine is called in a pool of many machines; `None` in a pool of one. Devices with this [`node`](GpuDevice::node) are the ones that
-    /// children of this process can use.
+    /// The name of this machine in a pool of many machines; `None` in a pool of one. Children of
+    /// this process can use the devices with this [`node`](GpuDevice::node).
     pub fn node(&self) -> Option<&str> {
-        self.inner.here.node()
+        self.inner.local.name.as_deref()
     }
 
-    /// Begins a claim: one device, alone, for as long as the lease lives, unless told otherwise.
+    /// Begins a claim: by default for one device, alone, for as long as the lease lives.
     ///
     /// ```
     /// use std::time::Duration;
@@ -259,12 +270,12 @@ impl GpuPool {
         GpuClaim::new(self)
     }
 
-    /// One device, if one is free now and nobody waits for it; `None` if not, or if the pool has none. To tell these apart, see
-    /// [`GpuClaim::try_now`].
+    /// One device, if one is free now and no claim waits for it; `None` if not, or if the pool has
+    /// none. [`GpuClaim::try_now`] tells these cases apart.
     ///
     /// # Errors
     ///
-    /// Only what has nothing to do with who has which: a full table, for example.
+    /// Only errors that do not depend on which devices are held: a full table, for example.
     ///
     /// ```
     /// use ternlease::{GpuPool, PoolOptions};
@@ -276,9 +287,10 @@ impl GpuPool {
     /// ```
     #[inline]
     pub fn try_claim(&self) -> Result<Option<GpuLease>, PoolError> {
-        match self.claim().try_now() {
-            Err(PoolError::Lease(Error::Busy)) => Ok(None),
-            answer => answer,
+        match self.claim_default() {
+            Ok(Some((id, picks))) => Ok(Some(GpuLease::of(self, id, &picks, false)?)),
+            Ok(None) | Err(Error::Busy) => Ok(None),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -287,13 +299,15 @@ impl GpuPool {
         self.inner.devices.len()
     }
 
-    /// How many claims wait for devices of this pool. Those of other processes count, where they share it.
+    /// How many claims wait for devices of this pool, those of other processes that share it
+    /// included.
     pub fn pending_claimers(&self) -> usize {
         let inner = &self.inner;
-        inner.manager.home().query(&WaitingFor(|id| inner.place(id).is_some()))
+        inner.manager.home().query(&WaitingFor(|id| inner.index_of(id).is_some()))
     }
 
-    /// The devices, in the order in which they were found, as they were then; [`status`](Self::status) says how they are now.
+    /// The devices, in the order of discovery, as they were then; [`status`](Self::status) has
+    /// their present state.
     ///
     /// ```
     /// use ternlease::{GpuPool, PoolOptions};
@@ -308,18 +322,20 @@ impl GpuPool {
         &self.inner.devices
     }
 
-    /// The name of a device in the table, by its place in [`Self::devices`]: what to give to
-    /// [`LeaseManager::set_health`] or [`LeaseManager::leases_on`]. Usually [`GpuDevice::key`]; `None` if there is no such place.
+    /// The name of a device in the table, by its index in [`Self::devices`], for
+    /// [`LeaseManager::set_health`] or [`LeaseManager::leases_on`]. Usually [`GpuDevice::key`];
+    /// `None` if there is no such index.
     pub fn key(&self, place: usize) -> Option<&str> {
         self.inner.keys.get(place).map(String::as_str)
     }
 
-    /// Renews a lease in time from now on, by a thread of the library's own, while it is held and the pool lives: for leases that go by their
-    /// ids.
+    /// Renews a lease in time from now on, by a thread of the library, while it is held and the
+    /// pool lives. For leases that are known by their ids.
     ///
     /// # Errors
     ///
-    /// [`Error::NotHeld`] if it is over; [`Error::UnknownLease`]; [`Error::WrongClock`] on the table of a manager that counts ticks.
+    /// [`Error::NotHeld`] if it has ended; [`Error::UnknownLease`]; [`Error::WrongClock`] on the
+    /// table of a manager that counts ticks.
     ///
     /// ```
     /// use std::time::Duration;
@@ -335,15 +351,16 @@ impl GpuPool {
     /// ```
     pub fn keep_alive(&self, id: LeaseId) -> Result<(), Error> {
         let manager = &self.inner.manager;
-        // An error if it is over; and it has a whole ttl before it from now on.
+        // An error if it has ended. If not, its whole ttl begins now.
         manager.renew(id)?;
         let ttl = manager.lease(id).ok_or(Error::UnknownLease)?.ttl;
-        self.inner.here.keeper.forget(id);
-        self.inner.here.keeper.keep(manager, id, ttl)
+        let renewer = &self.inner.local.renewer;
+        renewer.remove(id);
+        renewer.add(manager, id, ttl)
     }
 
-    /// What the inventory said beside the devices: which are hidden from this process, why there are none. Its own list of devices is empty:
-    /// [`devices`](Self::devices) has them.
+    /// The result of the discovery beside the devices: which are hidden from this process, why
+    /// there are none. Its own list of devices is empty: [`devices`](Self::devices) has them.
     ///
     /// ```
     /// use ternlease::{GpuPool, PoolOptions};
@@ -372,11 +389,11 @@ impl GpuPool {
 }
 
 impl Inner {
-    /// Where a device of this pool is in its lists.
+    /// The index of a device of this pool in its lists.
     #[inline]
-    fn place(&self, id: ResourceId) -> Option<usize> {
-        let place = *self.places.get(id.0 as usize)?;
-        (place != u32::MAX).then_some(place as usize)
+    fn index_of(&self, id: ResourceId) -> Option<usize> {
+        let index = *self.index_of.get(id.0 as usize)?;
+        (index != u32::MAX).then_some(index as usize)
     }
 }
 
@@ -386,8 +403,9 @@ impl From<OpenError> for PoolError {
     }
 }
 
-/// A machine without devices is nothing special, but one whose driver does not answer is: a program must not take it for the former.
-fn check_that_somebody_answered(found: &Found) -> Result<(), PoolError> {
+/// A machine without devices is no error. One whose driver does not answer is: a program must not
+/// take it for a machine without devices.
+fn check_discovery(found: &Found) -> Result<(), PoolError> {
     let silent = |absence: &&Absence| matches!(absence.why, Why::Hung(_) | Why::Failed(_));
     match found.absences.iter().find(silent) {
         Some(absence) if found.devices.is_empty() => Err(PoolError::NoAnswer(absence.clone())),

@@ -1,19 +1,19 @@
-//! What devices and claims are called in the table.
+//! The names of devices and claims in the table.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::inventory::GpuDevice;
 use crate::table::MAX_NAME;
 
-/// With room for what tells it from others of the same name.
-const LONGEST_KEY: usize = MAX_NAME - "#4294967295".len();
+/// The longest name of a device, in bytes, with room for a number that makes it distinct.
+const KEY_MAX: usize = MAX_NAME - "#4294967295".len();
 
-/// The names of devices in the table. Two that are called the same, which no inventory finds but anybody can write down, are told apart.
-/// One whose name the table would not take goes by its number.
-/// In a pool of many machines they begin with the name of theirs.
+/// The names of devices in the table, made distinct: declared devices may have equal names. A
+/// device whose name is empty or too long is named by its number. In a pool of many machines each
+/// name begins with that of the node.
 pub(super) fn distinct_keys(devices: &[GpuDevice], node: Option<&str>) -> Vec<String> {
     let prefix = node.map_or(String::new(), |node| format!("{node}/"));
-    let longest = LONGEST_KEY.saturating_sub(prefix.len());
+    let longest = KEY_MAX.saturating_sub(prefix.len());
     let mut taken = HashSet::with_capacity(devices.len());
     let mut numbers: HashMap<String, u32> = HashMap::new();
     let mut distinct = |device: &GpuDevice| {
@@ -33,7 +33,7 @@ pub(super) fn distinct_keys(devices: &[GpuDevice], node: Option<&str>) -> Vec<St
     devices.iter().map(&mut distinct).collect()
 }
 
-/// `claim-N`, or `claim-P-N` in a process that is one of several: written where it costs nothing.
+/// `claim-N`, or `claim-P-N` in a process that is one of several, without an allocation.
 pub(super) fn claim_name(process: u16, number: u64, buffer: &mut [u8; 32]) -> &str {
     const PREFIX: &[u8] = b"claim-";
     let mut at = write_before(buffer, buffer.len(), number);
@@ -44,10 +44,12 @@ pub(super) fn claim_name(process: u16, number: u64, buffer: &mut [u8; 32]) -> &s
     }
     at -= PREFIX.len();
     buffer[at..at + PREFIX.len()].copy_from_slice(PREFIX);
-    std::str::from_utf8(&buffer[at..]).unwrap_or("claim")
+    // The rest of the buffer is ASCII too. Whole words are checked faster than eleven single bytes.
+    let text = std::str::from_utf8(buffer).unwrap_or("claim");
+    text.get(at..).unwrap_or(text)
 }
 
-/// Writes the digits of a number so that they end before `at`; where they begin.
+/// Writes the digits of a number so that they end before `at`. Returns where they begin.
 fn write_before(buffer: &mut [u8; 32], mut at: usize, mut number: u64) -> usize {
     loop {
         at -= 1;

@@ -1,4 +1,4 @@
-//! What can be said about the devices of a pool.
+//! The leases on the devices of a pool, and the state of each device.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use crate::home::Home;
 use crate::inventory::{GpuDevice, Process, Vendor};
 use crate::table::{Health, LeaseId, LeaseInfo, Memory, Query, ResourceInfo, Table};
 
-/// Who has a device, as [`GpuPool::snapshot_leases`] tells it.
+/// The leases on a device, from [`GpuPool::snapshot_leases`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GpuLeaseEntry {
     /// Its number among the devices of its vendor.
     pub gpu_index: u32,
-    /// Who made it.
+    /// Its vendor.
     pub vendor: Vendor,
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The machine that it is in, in a pool of many machines.
     pub node: Option<String>,
-    /// Has anybody a lease on it?
+    /// Is a lease on it held?
     pub leased: bool,
     /// The leases on it, oldest first.
     pub leases: Vec<LeaseId>,
@@ -28,12 +28,12 @@ pub struct GpuLeaseEntry {
     pub holders: Vec<String>,
 }
 
-/// How a device is, and who uses it, as [`GpuPool::status`] tells it.
+/// The state of a device, and its users, from [`GpuPool::status`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeviceStatus {
     /// The device.
     pub device: GpuDevice,
-    /// How it is now.
+    /// Its health now.
     pub health: Health,
     /// Why it is not healthy, in words.
     pub trouble: Option<String>,
@@ -43,20 +43,21 @@ pub struct DeviceStatus {
     pub slots: (u32, u32),
     /// Memory that leases have taken, in MiB.
     pub leased_memory: u32,
-    /// Memory that is in use, in MiB, where that can be seen.
+    /// Memory that is in use, in MiB, if it can be observed.
     pub memory_used: Option<u32>,
-    /// How busy it was lately, in percent, where that can be seen.
+    /// How busy it was lately, in percent, if that can be observed.
     pub busy: Option<u8>,
     /// Processes that compute on it although it has no lease.
     pub squatters: Vec<Process>,
     /// For how long it has been leased without being used.
     pub idle_for: Option<Duration>,
-    /// How old what was seen is. `None`: nobody watches it.
+    /// The age of the observation. `None`: the device is not watched.
     pub seen: Option<Duration>,
 }
 
 impl GpuPool {
-    /// Who has which device, in the order of [`Self::devices`], all at one moment. Holders of other processes included, where they share the pool.
+    /// The leases on each device, in the order of [`Self::devices`], all at one moment. In a pool
+    /// that processes share, leases of other processes are included.
     ///
     /// ```
     /// use ternlease::{GpuPool, PoolOptions};
@@ -80,7 +81,8 @@ impl GpuPool {
         self.devices().iter().zip(self.in_the_table()).map(entry).collect()
     }
 
-    /// How the devices are, in the order of [`Self::devices`]. What is seen of them is as old as the answer says: nobody is asked now.
+    /// The state of each device, in the order of [`Self::devices`]. The observations are as old as
+    /// the answer says: no device is observed now.
     ///
     /// ```
     /// use ternlease::{GpuDevice, GpuPool, Health, Vendor};
@@ -103,16 +105,16 @@ impl GpuPool {
         device: &GpuDevice,
         InTable { resource, leases, abandoned }: InTable,
     ) -> DeviceStatus {
-        let seen = self.inner.here.watched.as_ref().and_then(|watched| watched.seen(place));
+        let seen = self.inner.local.watched.as_ref().and_then(|watched| watched.seen(place));
         let observation = seen.as_ref().and_then(|seen| seen.observation.as_ref());
         let (health, slots, leased_memory) = match resource {
             Some(info) => (info.health, (info.slots, info.used_slots), info.used_memory),
             None => (device.health, (0, 0), 0),
         };
-        // One whose lease has just ended may have been seen before that.
+        // The observation may be older than the end of the last lease.
         let leased = !leases.is_empty() || seen.as_ref().is_some_and(|seen| seen.leased);
         let idle_since = seen.as_ref().and_then(|seen| seen.memory.idle_since);
-        // Who looks from time to time may take two leases for one.
+        // The observation may have missed the time between two leases.
         let first = leases.iter().map(|lease| lease.granted_at).min();
         let leased_for = first.map(|since| match self.manager().has_real_time() {
             true => Duration::from_micros(self.manager().tick_count().saturating_sub(since)),
@@ -137,14 +139,14 @@ impl GpuPool {
         }
     }
 
-    /// What the table says about each device, all at one moment.
+    /// The records of all devices in the table, all at one moment.
     fn in_the_table(&self) -> Vec<InTable> {
         let devices = DevicesInTable { keys: &self.inner.keys, devices: self.devices() };
         self.inner.manager.home().query(&devices)
     }
 }
 
-/// Asks what the table says about devices; `keys` are their names there.
+/// Asks for the records of devices; `keys` are their names in the table.
 struct DevicesInTable<'a> {
     keys: &'a [String],
     devices: &'a [GpuDevice],
@@ -167,10 +169,10 @@ impl Query for DevicesInTable<'_> {
     }
 }
 
-/// What the table says about a device.
+/// The record of a device in the table.
 struct InTable {
     resource: Option<ResourceInfo>,
     leases: Vec<LeaseInfo>,
-    /// Nobody is on its machine.
+    /// No process is present on its machine.
     abandoned: bool,
 }

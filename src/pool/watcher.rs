@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -271,7 +272,7 @@ impl Watched {
             match self.look(&manager) {
                 Ok(some) => draining = some,
                 // The others cannot be told now: next time.
-                Err(Error::System(_)) => {}
+                Err(Error::Unavailable) => {}
                 Err(_) => return,
             }
             last = Instant::now();
@@ -292,7 +293,7 @@ impl Watched {
                 };
                 let mut done = tell();
                 // The others cannot be told now: nobody reports a fault twice.
-                while matches!(done, Err(Error::System(_))) && !stop.load(Ordering::Acquire) {
+                while matches!(done, Err(Error::Unavailable)) && !stop.load(Ordering::Acquire) {
                     std::thread::park_timeout(PATIENCE);
                     done = tell();
                 }
@@ -344,9 +345,11 @@ pub(super) fn start(
     Ok(stop)
 }
 
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
-    match thread::spawn(name, work) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Error::System(error.raw_os_error().unwrap_or(libc::EAGAIN))),
-    }
+/// Starts a thread of a pool.
+pub(super) fn spawn(
+    name: &str,
+    work: impl FnOnce() + Send + 'static,
+) -> Result<JoinHandle<()>, Error> {
+    thread::spawn(name, work)
+        .map_err(|error| Error::System(error.raw_os_error().unwrap_or(libc::EAGAIN)))
 }

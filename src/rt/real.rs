@@ -1,18 +1,23 @@
 //! The runtime of the machine.
 
-// The simulator replaces some of these.
-#![cfg_attr(all(test, feature = "cluster", unix), allow(unused_imports))]
-
+use std::thread::LocalKey;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-#[cfg(feature = "cluster")]
+#[cfg(all(feature = "cluster", not(ternlease_sim)))]
 pub(crate) use parking_lot::Condvar;
+#[cfg(not(ternlease_sim))]
 pub(crate) use parking_lot::{Mutex, MutexGuard};
 #[cfg(feature = "cluster")]
 pub(crate) use std::thread::sleep;
 pub(crate) use std::thread::{JoinHandle, Thread, current, park, park_timeout};
 
 pub(crate) use super::thread::spawn;
+
+/// Reads a thread-local. None: the thread is ending and has lost it.
+#[inline(always)]
+pub(crate) fn with_local<T, R>(key: &'static LocalKey<T>, read: impl FnOnce(&T) -> R) -> Option<R> {
+    key.try_with(read).ok()
+}
 
 #[inline(always)]
 pub(crate) fn instant() -> Instant {
@@ -38,7 +43,8 @@ pub(crate) fn node_name() -> String {
 #[allow(unsafe_code)]
 pub(crate) fn since_boot() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is valid for writes. The call cannot fail for this clock, and would leave zeros.
+    // SAFETY: `time` is valid for writes. The call cannot fail for this clock, and would leave
+    // zeros.
     unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut time) };
     time.tv_sec as u64 * 1_000_000 + time.tv_nsec as u64 / 1_000
 }

@@ -31,8 +31,8 @@ pub(crate) fn spawn_scoped<'scope, T: Send + 'scope>(
 pub(crate) fn without_signals<T>(start: impl FnOnce() -> T) -> T {
     use std::mem::MaybeUninit;
     let (mut all, mut before) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-    // SAFETY: both are valid for writes. `all` is filled before it is read, and `before` is read only
-    // if the first call has filled it.
+    // SAFETY: both are valid for writes. `all` is filled before it is read, and `before` is read
+    // only if the first call has filled it.
     unsafe {
         libc::sigfillset(all.as_mut_ptr());
         // Faults of the thread itself stay unblocked: a crash reporter of the program handles them.

@@ -407,7 +407,7 @@ enums! {
         18 = InUse, 19 = UnknownWant, 20 = Full(part), 21 = Corrupt, 22 = Refused(reason),
         23 = UnknownIsland, 24 = WrongClock, 25 = System(number), 26 = Closed, 27 = Forked,
         28 = Stuck(process), 29 = UnknownProcess, 30 = NotShared, 31 = OtherPrincipal,
-        32 = StoreWentBack { seen, found }, 33 = OtherStore,
+        32 = StoreWentBack { seen, found }, 33 = OtherStore, 34 = Unavailable,
     }
     AnyCandidates { 0 = Named(names), 1 = Declared(resources), }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use super::cell::{Cell, Touched};
 use super::layout::*;
 use super::*;
-use crate::home::process::Arrays;
+use crate::memory::Arrays;
 
 /// Memory that others write to, too. As soon as so many values were written, they change one byte of the last.
 struct Faulty {
@@ -27,7 +27,7 @@ struct Damage {
 macro_rules! arrays {
     ($($name:ident: $type:ty,)*) => {
         impl Memory for Faulty {
-            const SHARED: bool = true;
+            const UNTRUSTED: bool = true;
             fn header(&self) -> &Header {
                 self.arrays.header()
             }

@@ -39,7 +39,7 @@ impl<M: Memory> Table<M> {
         let own = self.hold_record(hold);
         let on = self.resource_record(resource);
         let taken = Usage::of(on, demand);
-        self.check_shared(|| self.is_sound(resource, on, demand));
+        self.check_untrusted(|| self.is_sound(resource, on, demand));
         self.set(&own.resource, resource);
         self.set(&own.lease, lease);
         self.set(&own.slots, taken.slots);

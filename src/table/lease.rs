@@ -58,7 +58,7 @@ impl<M: Memory> Table<M> {
         let mut word = Word(record.slot.word.get());
         if word.held() && word.over() {
             // Somebody's clock has shown its end already: so late it is, unless that is later than any clock can be.
-            if !self.check_shared(|| word.time() <= self.now().saturating_add(CLOCKS_APART)) {
+            if !self.check_untrusted(|| word.time() <= self.now().saturating_add(CLOCKS_APART)) {
                 return Err(Error::Corrupt);
             }
             self.enter(word.time())?;
@@ -384,7 +384,7 @@ impl<M: Memory> Table<M> {
         for hold in self.holds_of(index) {
             let own = self.hold_record(hold);
             // What is another's is not given back.
-            if self.check_shared(|| own.lease.get() == index) {
+            if self.check_untrusted(|| own.lease.get() == index) {
                 self.give_back(own, flags & flag::SHARED != 0, at);
             }
         }

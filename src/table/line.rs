@@ -25,7 +25,7 @@ impl<M: Memory> Table<M> {
         self.walk(first, |t, i| t.member_record(i).next_of_line.get()).map(move |member| {
             let own = self.member_record(member);
             let resource = own.resource.get();
-            self.check_shared(|| own.line.get() == line && own.resource_too.get() == resource);
+            self.check_untrusted(|| own.line.get() == line && own.resource_too.get() == resource);
             resource
         })
     }
@@ -150,7 +150,7 @@ impl<M: Memory> Table<M> {
     pub(super) fn grantable_in(&self, line: u32) -> u32 {
         let overtakers = self.header().overtakers.get() != 0;
         for ticket in self.tickets_in(line) {
-            if !self.check_shared(|| self.ticket_record(ticket).line.get() == line) {
+            if !self.check_untrusted(|| self.ticket_record(ticket).line.get() == line) {
                 return 0;
             }
             if self.is_grantable(ticket) {

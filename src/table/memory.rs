@@ -8,8 +8,8 @@ use super::layout::*;
 /// All arrays start zeroed and have the lengths of [`Limits::sizes`].
 #[allow(missing_docs)]
 pub trait Memory {
-    /// May others write to it, too? Then what is read is looked at twice before something is given out by it.
-    const SHARED: bool = false;
+    /// Other processes write to it too, so that every index is checked before it is used.
+    const UNTRUSTED: bool = false;
 
     fn header(&self) -> &Header;
     /// The low bits of an id that name its record: [`Sizes::index_mask`].

@@ -294,8 +294,8 @@ impl<M: Memory> Table<M> {
 
     /// As [`Self::check`], of what only memory that others write to can break.
     #[inline(always)]
-    fn check_shared(&self, holds: impl FnOnce() -> bool) -> bool {
-        !M::SHARED || self.check(holds())
+    fn check_untrusted(&self, holds: impl FnOnce() -> bool) -> bool {
+        !M::UNTRUSTED || self.check(holds())
     }
 
     /// The last record of an array of `len` that was ever used.

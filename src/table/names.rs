@@ -87,7 +87,7 @@ impl<M: Memory> Table<M> {
             if record.hash.get() == key.hash && self.is_named(record, &key) {
                 return index;
             }
-            if !self.check(fuel != 0) || !self.check_shared(|| self.is_another(index, &key)) {
+            if !self.check(fuel != 0) || !self.check_untrusted(|| self.is_another(index, &key)) {
                 return 0;
             }
             link = record.next.get();
@@ -230,7 +230,7 @@ impl<M: Memory> Table<M> {
         if named != 0 {
             let holder = self.name_record(named).holder.get();
             if holder != 0 {
-                self.check_shared(|| self.holder_record(holder).name.get() == named);
+                self.check_untrusted(|| self.holder_record(holder).name.get() == named);
                 return Ok(holder);
             }
         }
@@ -264,7 +264,7 @@ impl<M: Memory> Table<M> {
     pub(super) fn drop_holder_if_unused(&self, holder: u32) {
         let record = self.holder_record(holder);
         let unused = || record.leases.get() == 0 && record.wants.get() == 0;
-        if record.refs.get() == 0 && self.check_shared(unused) {
+        if record.refs.get() == 0 && self.check_untrusted(unused) {
             let named = record.name.get();
             self.set(&self.name_record(named).holder, 0);
             self.give(&self.header().holders, holder, |t, i| &t.holder_record(i).leases);

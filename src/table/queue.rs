@@ -181,7 +181,7 @@ impl<M: Memory> Table<M> {
             self.set(settings, settings.get() | setting::STARVED);
             return false;
         }
-        if !self.check_shared(|| self.is_as_asked(best)) {
+        if !self.check_untrusted(|| self.is_as_asked(best)) {
             return false;
         }
         self.grant_ticket(now, best);

@@ -285,12 +285,12 @@ impl<M: Memory> Table<M> {
         if named != 0 {
             let record = self.name_record(named);
             let resource = record.resource.get();
-            if !self.check_shared(|| record.resource_too.get() == resource) {
+            if !self.check_untrusted(|| record.resource_too.get() == resource) {
                 return Err(Error::Corrupt);
             }
             if resource != 0 {
                 let known =
-                    self.check_shared(|| self.resource_record(resource).name.get() == named);
+                    self.check_untrusted(|| self.resource_record(resource).name.get() == named);
                 return if known { Ok(resource) } else { Err(Error::Corrupt) };
             }
         }
@@ -362,7 +362,7 @@ impl<M: Memory> Table<M> {
         let lists = [&record.holds, &record.members, &record.wants];
         if record.refs.get() == 0
             && record.flags.get() & resource_flag::DECLARED == 0
-            && self.check_shared(|| lists.iter().all(|list| list.get() == 0))
+            && self.check_untrusted(|| lists.iter().all(|list| list.get() == 0))
         {
             let named = record.name.get();
             self.name_resource(named, 0);

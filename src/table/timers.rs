@@ -105,12 +105,12 @@ impl<M: Memory> Table<M> {
         self.set(cell, 0);
         if place & YOUNG != 0 {
             let timer = self.timer_record(place & !YOUNG);
-            if self.check_shared(|| timer.owner.get() == owner) {
+            if self.check_untrusted(|| timer.owner.get() == owner) {
                 self.set(&timer.owner, 0);
             }
             return;
         }
-        if !self.check_shared(|| self.timer_at(place).1 == owner) {
+        if !self.check_untrusted(|| self.timer_at(place).1 == owner) {
             return;
         }
         let last = self.header().timers.get();
@@ -212,7 +212,7 @@ impl<M: Memory> Table<M> {
         // What starts from here on is due later than `now`.
         while self.header().timers.get() != 0 && !self.corrupt.get() {
             let (at, owner) = self.timer_at(1);
-            if (at, owner) > last || !self.check_shared(|| self.is_first_timer_of(owner)) {
+            if (at, owner) > last || !self.check_untrusted(|| self.is_first_timer_of(owner)) {
                 break;
             }
             if owner & TICKET != 0 {

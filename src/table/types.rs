@@ -323,6 +323,9 @@ pub enum Error {
     WrongClock,
     /// The system would not give what is needed: an error number of the operating system.
     System(i32),
+    /// The store of the table does not answer. A claim, if this was one, may have been granted: the
+    /// library gives back such a lease when the store answers again.
+    Unavailable,
     /// The manager is gone.
     Closed,
     /// The manager was opened before this process was forked.
@@ -413,6 +416,9 @@ impl fmt::Display for Error {
             Error::OtherStore => {
                 "etcd does not contain the table that this process used: it was restored from an older backup, or another cluster \
                  answers; end all programs that use this table and start them again"
+            }
+            Error::Unavailable => {
+                "etcd does not answer; check that it runs and can be reached, and try again"
             }
             Error::System(number) => {
                 let cause = std::io::Error::from_raw_os_error(*number);

@@ -238,7 +238,7 @@ fn answer(claimed: Result<LeaseId, Error>) -> (Told, Option<LeaseId>) {
         Err(Error::Busy) => (Told::Busy, None),
         Err(Error::Refused(Reason::WaitTimedOut)) => (Told::Refused, None),
         // The engine is away, or was.
-        Err(Error::System(_) | Error::Refused(_)) => {
+        Err(Error::Unavailable | Error::Refused(_)) => {
             std::thread::sleep(Duration::from_millis(20));
             (Told::Unknown, None)
         }
@@ -251,7 +251,7 @@ fn done(answer: Result<(), Error>) -> Told {
         Ok(()) => Told::Done,
         Err(Error::NotHeld(_, Reason::EngineLost | Reason::HolderDied)) => Told::Lost,
         Err(Error::NotHeld(..)) => Told::NotHeld,
-        Err(Error::System(_)) => Told::Unknown,
+        Err(Error::Unavailable) => Told::Unknown,
         Err(other) => panic!("{other:?}"),
     }
 }

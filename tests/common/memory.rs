@@ -42,7 +42,7 @@ impl Shared {
 macro_rules! arrays {
     ($($name:ident: $type:ty,)*) => {
         impl Memory for Shared {
-            const SHARED: bool = true;
+            const UNTRUSTED: bool = true;
             fn header(&self) -> &Header {
                 self.arrays.header()
             }

@@ -21,7 +21,7 @@ fn outlive(manager: &LeaseManager, lease: LeaseId) {
 fn let_keeper_sleep() {
     let sleeps = |task: &Path| {
         let read = |file| fs::read_to_string(task.join(file)).unwrap_or_default();
-        !read("comm").starts_with("tern-keeper") || read("stat").contains(") S ")
+        !read("comm").starts_with("tern-ticker") || read("stat").contains(") S ")
     };
     while !fs::read_dir("/proc/self/task").unwrap().all(|task| sleeps(&task.unwrap().path())) {
         std::thread::yield_now();

@@ -1,8 +1,7 @@
 //! What somebody does to the keys of a table.
 
-use ternlease::home::fuzzed::Entries;
-
 use crate::choices::Choices;
+use crate::copy::Entries;
 
 /// Where the keys of the table begin.
 const PREFIX: &str = "/ternlease/fuzzed/";

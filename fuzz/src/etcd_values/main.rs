@@ -6,14 +6,20 @@
 
 #[path = "../choices.rs"]
 mod choices;
+mod copy;
 mod damage;
+#[path = "../../../tests/sim/src/keyspace.rs"]
+#[allow(dead_code)] // Only the simulator uses all of it.
+mod keyspace;
+#[path = "../../../tests/sim/src/memory_store.rs"]
+#[allow(dead_code)]
+mod memory_store;
 mod pool;
 #[path = "../records.rs"]
 mod records;
 mod user;
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
-use ternlease::home::fuzzed;
 
 /// So many bytes decide about one change, or one call.
 const RECORD: usize = 8;
@@ -25,7 +31,7 @@ fuzz_target!(init: pool::make_all(), |bytes: &[u8]| {
     let Some((&kind, rest)) = bytes.split_first() else { return };
     // Bytes as they are, and what was damaged.
     if kind % 4 == 3 {
-        return fuzzed::check_values(rest);
+        return copy::check_values(rest);
     }
     let mut user = user::User::new(kind);
     rest.chunks(RECORD).take(MOST).for_each(|record| user.take(record));

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use ternlease::home::fuzzed::{Copy, Entries};
+use crate::copy::{Copy, Entries};
 use ternlease::table::{Candidates, Claim, FOREVER};
 use ternlease::{Health, Limits, Reason, Take};
 

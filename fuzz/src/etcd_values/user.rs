@@ -1,10 +1,10 @@
 //! A process that uses the table.
 
-use ternlease::home::fuzzed::{Copy, Entries};
 use ternlease::table::{Candidates, Claim, FOREVER};
 use ternlease::{Error, Health, LeaseId, Reason, Take, Traits};
 
 use crate::choices::Choices;
+use crate::copy::{Copy, Entries};
 use crate::damage::damage;
 use crate::pool::{self, HOLDERS, NAMES};
 

@@ -6,14 +6,14 @@
 
 /// A cell has 32 or 64 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Width {
+pub enum Width {
     Half,
     Word,
 }
 
 /// A cell has another value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Change {
+pub struct Change {
     /// In halves of words from the beginning of the table's memory on.
     pub place: u32,
     pub width: Width,
@@ -21,7 +21,7 @@ pub(crate) struct Change {
 }
 
 /// The places must grow.
-pub(crate) fn encode(changes: &[Change]) -> Vec<u8> {
+pub fn encode(changes: &[Change]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(changes.len() * 6);
     let mut last = 0;
     for change in changes {
@@ -34,7 +34,7 @@ pub(crate) fn encode(changes: &[Change]) -> Vec<u8> {
 }
 
 /// `None` if it makes no sense.
-pub(crate) fn decode(mut bytes: &[u8]) -> Option<Vec<Change>> {
+pub fn decode(mut bytes: &[u8]) -> Option<Vec<Change>> {
     let mut changes = Vec::new();
     let mut last = 0u32;
     while !bytes.is_empty() {
@@ -53,7 +53,7 @@ pub(crate) fn decode(mut bytes: &[u8]) -> Option<Vec<Change>> {
 }
 
 /// A whole copy, in pieces of about this many bytes at most.
-pub(crate) fn encode_words(words: impl Iterator<Item = (u32, u64)>, piece: usize) -> Vec<Vec<u8>> {
+pub fn encode_words(words: impl Iterator<Item = (u32, u64)>, piece: usize) -> Vec<Vec<u8>> {
     let mut pieces = vec![Vec::new()];
     let mut last = 0;
     for (place, value) in words {
@@ -70,7 +70,7 @@ pub(crate) fn encode_words(words: impl Iterator<Item = (u32, u64)>, piece: usize
 }
 
 /// One piece, as changes of whole words; `None` if it makes no sense.
-pub(crate) fn decode_words(mut bytes: &[u8]) -> Option<Vec<Change>> {
+pub fn decode_words(mut bytes: &[u8]) -> Option<Vec<Change>> {
     let mut changes = Vec::new();
     let mut last = 0u32;
     while !bytes.is_empty() {

@@ -2,12 +2,12 @@
 
 use super::Replica;
 use super::home::{ClusterHome, State};
-use crate::home::arrays::Arrays;
 use crate::home::cluster::etcd::half_to_whole;
 use crate::home::cluster::{
     Conditions, Failure, Flight, Group, Made, Outcome, Part, Receipt, Store, Written,
 };
 use crate::home::waiters::WakeList;
+use crate::memory::Arrays;
 use crate::rt::{self, MutexGuard};
 use crate::table::command::{Collected, GrantDetail, Place, SetPrincipal};
 use crate::table::{Claim, Error, Memory, Placed, Table, TicketId, TicketState, Time};
@@ -15,9 +15,6 @@ use std::time::Duration;
 
 /// How often an engine that does not answer is asked before a command is refused.
 const ATTEMPTS: u32 = 3;
-
-/// Why commands are refused then.
-pub(super) const UNREACHABLE: Error = Error::System(libc::EHOSTUNREACH);
 
 /// Between two questions to an engine that does not answer.
 pub(super) const PAUSE: Duration = Duration::from_millis(100);
@@ -103,12 +100,12 @@ impl ClusterHome {
         claim: &Claim<'_>,
     ) -> Result<Placed<D>, Error> {
         if part.is_cut_off() {
-            return Err(part.refusal().unwrap_or(UNREACHABLE));
+            return Err(part.refusal().unwrap_or(Error::Unavailable));
         }
         self.run_clustered(part, Conditions::default, |table, now| {
             // By the time that this is run again, its session may be another one, and what it had not given back yet: its holder would be told that it is over.
             if part.is_cut_off() {
-                return Err(part.refusal().unwrap_or(UNREACHABLE));
+                return Err(part.refusal().unwrap_or(Error::Unavailable));
             }
             // Its session may be another one by now.
             let issuer = part.issuer();
@@ -124,7 +121,7 @@ impl ClusterHome {
         if let Some(error) = part.refusal() {
             return Some(error);
         }
-        (attempts >= ATTEMPTS).then_some(UNREACHABLE)
+        (attempts >= ATTEMPTS).then_some(Error::Unavailable)
     }
 
     /// The others know that somebody was told of these tickets.

@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 use super::execute::PAUSE;
 use super::own::{in_vain, is_own_ticket};
 use super::{Conditions, Group, Part, Replica};
-use crate::home::arrays::Arrays;
 use crate::home::clock::Clock;
+use crate::home::event_fd::EventFd;
 use crate::home::lifecycle::{Lifecycle, Steps};
-use crate::home::signal_fd::SignalFd;
 use crate::home::ticker::Ticker;
-use crate::home::waiters::{self, Role, Subscription, Waiters, WakeList};
+use crate::home::waiters::{self, Subscription, Waiters, WakeList, WakerKind};
 use crate::home::{ClusterOps, Dropped, EventPosition, Home};
+use crate::memory::Arrays;
 use crate::rt::{self, Mutex, MutexGuard};
 use crate::table::command::{Collected, GrantDetail, Withdraw};
 use crate::table::query::{HeldCount, LastEvent, LeaseById};
@@ -32,7 +32,7 @@ use crate::table::{
 pub(crate) struct ClusterHome {
     pub(super) memory: Arrays<Replica>,
     pub(super) clock: Clock,
-    pub(super) part: Part,
+    pub(crate) part: Part,
     pub(super) steps: Steps,
     pub(super) state: Mutex<State>,
     pub(super) ticker: Ticker,
@@ -99,7 +99,7 @@ impl ClusterHome {
 
     /// If etcd cannot be reached, the process gives it back as soon as etcd can be.
     fn or_later<T>(&self, dropped: Dropped, given: Result<T, Error>) -> Result<T, Error> {
-        if matches!(given, Err(super::execute::UNREACHABLE)) {
+        if matches!(given, Err(Error::Unavailable)) {
             self.let_go_later(dropped);
         }
         given
@@ -137,6 +137,10 @@ impl Home for ClusterHome {
             Lifecycle::Open if !self.part.is_sure() => Lifecycle::SessionLost,
             lifecycle => lifecycle,
         }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.part.is_forked() || self.steps.is_closed()
     }
 
     fn execute<C: Command>(&self, command: &C) -> Result<C::Reply, Error> {
@@ -198,10 +202,6 @@ impl Home for ClusterHome {
     }
 
     fn held(&self) -> u32 {
-        let (held, next_due) = table::held_and_due(&self.memory);
-        if next_due == table::FOREVER || self.clock.now() < next_due {
-            return held;
-        }
         self.query(&HeldCount {})
     }
 
@@ -247,7 +247,11 @@ impl Home for ClusterHome {
         events: &mut Vec<Event>,
     ) -> u64 {
         match self.part.is_forked() {
-            true => self.read_forked(|table| table.events_since(position.cursor, events)),
+            true => {
+                let missed = self.read_forked(|table| table.events_since(position.cursor, events));
+                position.cursor = events.last().map_or(position.cursor, |event| event.number);
+                missed
+            }
             false => self.clustered_events(&self.part, position, ask, events),
         }
     }
@@ -259,7 +263,7 @@ impl Home for ClusterHome {
     fn wait_ticket(
         &self,
         ticket: TicketId,
-        role: Role,
+        kind: WakerKind,
         until: Option<Instant>,
     ) -> Result<Option<TicketState>, Error> {
         let is_over = || until.is_some_and(|until| rt::instant() >= until);
@@ -267,7 +271,7 @@ impl Home for ClusterHome {
         if found != Some(TicketState::Waiting) || is_over() {
             return Ok(found);
         }
-        found = self.watch(ticket, role, &waiters::this_thread());
+        found = self.watch(ticket, kind, &waiters::park_waker());
         // The thread may be unparked for other reasons.
         while found == Some(TicketState::Waiting) {
             self.check_open()?;
@@ -282,7 +286,7 @@ impl Home for ClusterHome {
         Ok(found)
     }
 
-    fn watch(&self, ticket: TicketId, role: Role, waker: &Waker) -> Option<TicketState> {
+    fn watch(&self, ticket: TicketId, kind: WakerKind, waker: &Waker) -> Option<TicketState> {
         if self.part.is_forked() {
             return None;
         }
@@ -291,7 +295,7 @@ impl Home for ClusterHome {
         let found = in_vain(&self.part, &state, ticket, self.ticket_record(ticket));
         let place = state.table.place_of(ticket);
         let unused = match found {
-            Some(TicketState::Waiting) => state.waiters.add(place, role, waker),
+            Some(TicketState::Waiting) => state.waiters.add(place, kind, waker),
             _ => Some(waker),
         };
         drop(state);
@@ -303,7 +307,7 @@ impl Home for ClusterHome {
         if self.part.is_forked() {
             return Err(Error::Forked);
         }
-        let mut fd = SignalFd::new()?;
+        let mut fd = EventFd::new()?;
         let mut state = self.lock_ticket(ticket);
         match in_vain(&self.part, &state, ticket, self.ticket_record(ticket)) {
             None => return Err(Error::UnknownTicket),
@@ -311,7 +315,7 @@ impl Home for ClusterHome {
                 let place = state.table.place_of(ticket);
                 fd = state.waiters.descriptor(place, fd);
             }
-            Some(_) => fd.raise(),
+            Some(_) => fd.notify(),
         }
         drop(state);
         fd.share()
@@ -342,7 +346,8 @@ impl Home for ClusterHome {
         }
         let mut wake = WakeList::default();
         let mut state = self.on_the_ground(&self.part);
-        state.table.mark_corrupt();
+        // The replica stays in use until the home is closed: only this process ends its leases in
+        // time for the other members.
         self.steps.poison();
         state.waiters.take_all(&mut wake);
         drop(state);

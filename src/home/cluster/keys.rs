@@ -17,7 +17,7 @@ use super::kv::Range;
 
 /// The keys of one table all begin with its name.
 #[derive(Debug, Clone)]
-pub(crate) struct Keys {
+pub struct Keys {
     prefix: String,
 }
 

@@ -1,4 +1,4 @@
-//! What the cluster home needs of an engine: keys with revisions that change together or not at all. etcd is one (`etcd/`); a model in memory that does what it is told to is another (`model.rs`).
+//! What the cluster home needs of an engine: keys with revisions that change together or not at all. etcd is one (`etcd/`); `tests/sim` has others, in memory and simulated.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,11 +6,11 @@ use std::time::Duration;
 use crate::table::{Error, Time};
 
 /// Counts the changes of the whole store; a key's is that of its last change, 0 if there is no such key.
-pub(crate) type Revision = i64;
+pub type Revision = i64;
 
 /// A key, what is there, and since when.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub struct Entry {
     pub key: String,
     pub value: Vec<u8>,
     pub modified: Revision,
@@ -18,7 +18,7 @@ pub(crate) struct Entry {
 
 /// One of several things to be done together.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Op {
+pub enum Op {
     Put {
         key: String,
         value: Vec<u8>,
@@ -33,7 +33,7 @@ pub(crate) enum Op {
 
 /// All keys from `from` up to `to`, which is not one of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Range {
+pub struct Range {
     pub from: String,
     pub to: String,
 }
@@ -47,14 +47,14 @@ impl Range {
 
 /// If every key still has this revision, all of this is done; if not, nothing is, and these are read instead.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Txn {
+pub struct Txn {
     pub unchanged: Vec<(String, Revision)>,
     pub then: Vec<Op>,
     pub otherwise: Vec<Range>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub enum Answer {
     Done(Revision),
     /// What was asked for in that case.
     Changed(Vec<Vec<Entry>>),
@@ -62,7 +62,7 @@ pub(crate) enum Answer {
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Trouble {
+pub enum Trouble {
     /// Surely nothing was done.
     Unreachable(String),
     /// It may have been done, or be done yet.
@@ -86,7 +86,7 @@ impl fmt::Display for Trouble {
 }
 
 /// Keys and what is there.
-pub(crate) trait Kv: Send + Sync {
+pub trait Kv: Send + Sync {
     fn txn(&self, txn: &Txn) -> Result<Answer, Trouble>;
     /// All of these at one revision, which is told.
     fn read(&self, range: &Range) -> Result<(Vec<Entry>, Revision), Trouble>;
@@ -94,7 +94,7 @@ pub(crate) trait Kv: Send + Sync {
 
 /// What a session has to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum SessionNews {
+pub enum SessionNews {
     /// Renewals are not answered any more. The session lives on until its deadline, and perhaps longer.
     Jeopardy { since: Time },
     /// It was renewed after all.
@@ -105,7 +105,7 @@ pub(crate) enum SessionNews {
 
 /// What a watch has to say.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum WatchNews {
+pub enum WatchNews {
     /// Everything that changed at one revision: keys, and whether they are there now.
     Changed(Vec<(String, bool)>),
     /// What changed may have been missed.
@@ -113,10 +113,10 @@ pub(crate) enum WatchNews {
 }
 
 /// Who listens to news. Called on a thread of the engine's: it must be quick, and cannot wait for the engine.
-pub(crate) type Listener<News> = Box<dyn FnMut(News) + Send>;
+pub type Listener<News> = Box<dyn FnMut(News) + Send>;
 
 /// A session: renewed until this goes. Keys that were written with it vanish some time after.
-pub(crate) trait Session: Send + Sync + fmt::Debug {
+pub trait Session: Send + Sync + fmt::Debug {
     fn id(&self) -> i64;
     /// Until when it is surely alive, by [`Clock::Real`](crate::home::clock::Clock::Real); 0 after it was lost.
     fn deadline(&self) -> Time;
@@ -125,10 +125,10 @@ pub(crate) trait Session: Send + Sync + fmt::Debug {
 }
 
 /// Listens until it goes. It may have something to say once more while that happens.
-pub(crate) trait Watch: Send + Sync + fmt::Debug {}
+pub trait Watch: Send + Sync + fmt::Debug {}
 
 /// An engine: keys, sessions with which some of them vanish, and news of changes.
-pub(crate) trait Engine: Kv + fmt::Debug {
+pub trait Engine: Kv + fmt::Debug {
     fn session(
         &self,
         ttl: Duration,
@@ -144,6 +144,10 @@ pub(crate) trait Engine: Kv + fmt::Debug {
     /// Why nothing is asked of it any more, if it is not the store that it was. Final.
     fn refusal(&self) -> Option<Error> {
         None
+    }
+    /// After how many changes a process writes a whole copy of the table.
+    fn changes_per_base(&self) -> u64 {
+        256
     }
     fn close(&self);
 }

@@ -4,13 +4,14 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::execute::{PAUSE, UNREACHABLE};
+use super::execute::PAUSE;
 use super::home::{ClusterHome, State};
 use crate::home::Home;
 use crate::home::clock::Clock;
 use crate::home::cluster::etcd::{Config, half_to_whole};
+use crate::home::cluster::kv::Engine;
 use crate::home::cluster::{Conditions, Failure, Group, Made, Part, Replica, Seat};
-use crate::home::refused::{Cause, Refused};
+use crate::home::open::{OpenError, OpenErrorKind};
 use crate::home::ticker::Ticked;
 use crate::home::waiters::WakeList;
 use crate::rt;
@@ -25,17 +26,22 @@ const NAP: Duration = Duration::from_secs(1);
 const LATE: Duration = Duration::from_millis(500);
 
 impl ClusterHome {
-    /// The home of the table that a URL names, which is made with these settings if there is none.
-    pub fn open(config: Config, mut settings: Settings) -> Result<Arc<Self>, Refused> {
+    /// The home of the table of that name in an engine, which is made with these settings if there
+    /// is none.
+    pub fn open(
+        engine: Box<dyn Engine>,
+        config: Config,
+        mut settings: Settings,
+    ) -> Result<Arc<Self>, OpenError> {
         let since_1970 = rt::since_1970();
-        let (engine, shape) = Part::connect(&config, settings.limits)
-            .map_err(|why| Refused::connect(&config.endpoints, &why))?;
+        let shape = Part::agree(&*engine, &config, settings.limits)
+            .map_err(|why| OpenError::connect(&config.endpoints, &why))?;
         settings.limits = shape.limits;
         settings.first_sequence = first_sequence(shape.limits, since_1970);
         settings.numbers = Some(numbers_by_the_calendar);
         let memory = Replica::try_new(&shape.limits.sizes());
-        let (replica, arrays) = memory.ok_or_else(Refused::no_memory)?;
-        let table = Table::try_attach(arrays, settings).ok_or_else(Refused::no_memory)?;
+        let (replica, arrays) = memory.ok_or_else(OpenError::no_memory)?;
+        let table = Table::try_attach(arrays, settings).ok_or_else(OpenError::no_memory)?;
         let part = Part::new(engine, config, replica.clone());
         let mut store = part.new_store();
         while !store.load(part.kv()).map_err(unreadable)? {
@@ -56,7 +62,7 @@ impl ClusterHome {
         }
         let seat = part.find_seat();
         let seat =
-            seat.map_err(|why| Refused::engine("cannot register this process in etcd", &why))?;
+            seat.map_err(|why| OpenError::store("cannot register this process in etcd", &why))?;
         let clock = Clock::shared(|| shape.now());
         clock.at_least(table.now());
         let home = Arc::new(ClusterHome::new(table, clock, part, Group::new(replica, store)));
@@ -78,15 +84,15 @@ fn numbers_by_the_calendar(bits: u32) -> Range<u64> {
     sequence_at(bits, rt::since_1970()).min(1 << (62 - bits.min(31)))..0
 }
 
-fn unreadable(failure: Failure) -> Refused {
+fn unreadable(failure: Failure) -> OpenError {
     match failure {
         Failure::Engine(why) | Failure::InDoubt(why) => {
-            Refused::engine("cannot read or write the table in etcd", &why)
+            OpenError::store("cannot read or write the table in etcd", &why)
         }
         // Only a copy that has followed another history finds that.
         Failure::Corrupt | Failure::Diverged => {
             let problem = "the table in etcd is damaged; delete its keys once no process uses it";
-            Refused { problem: problem.into(), cause: Cause::Corrupt }
+            OpenError::new(OpenErrorKind::Corrupt, problem)
         }
     }
 }
@@ -122,10 +128,10 @@ impl Ticked for ClusterHome {
             rt::sleep(half_to_whole(LATE));
         }
         for owner in gone.into_iter().filter(|owner| *owner != part.owner()) {
-            self.give_back(part, owner);
+            self.reap_gone(part, owner);
         }
         if part.hearing.take_missed() {
-            let known = self.refresh(part).map_err(|_| UNREACHABLE);
+            let known = self.refresh(part).map_err(|_| Error::Unavailable);
             if known.and_then(|()| self.reap_the_absent(part)).is_err() {
                 part.hearing.has_missed();
             }
@@ -177,20 +183,20 @@ impl ClusterHome {
     }
 
     /// Begins to listen, gives back what the dead have left, and starts the ticker.
-    fn move_in(self: &Arc<Self>, seat: Seat) -> Result<(), Refused> {
+    fn move_in(self: &Arc<Self>, seat: Seat) -> Result<(), OpenError> {
         let part = &self.part;
         let settled = self.on_the_ground(part);
         part.take_seat(seat);
         self.keep_own_times(part);
         drop(settled);
-        part.listen().map_err(|why| Refused::engine("cannot watch the table in etcd", &why))?;
-        let away = |_| Refused::words("etcd has stopped answering; try again");
+        part.listen().map_err(|why| OpenError::store("cannot watch the table in etcd", &why))?;
+        let away = |_| OpenError::invalid("etcd has stopped answering; try again");
         // Its own number was somebody else's before.
         self.reap_all(part, Conditions::default, part.owner(), Reason::HolderDied).map_err(away)?;
         self.reap_the_absent(part).map_err(away)?;
         self.ticker
             .start("tern-ticker", self.clone())
-            .map_err(|error| Refused::system("cannot start a thread", &error))?;
+            .map_err(|error| OpenError::system("cannot start a thread", &error))?;
         if let Some(thread) = self.ticker.thread() {
             part.hearing.set_ticker(thread);
         }

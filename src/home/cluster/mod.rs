@@ -6,26 +6,20 @@
 
 #![cfg_attr(not(feature = "cluster"), allow(dead_code))]
 
-mod diff;
+pub mod diff;
 #[cfg(feature = "cluster")]
 pub(crate) mod etcd;
 #[cfg(feature = "cluster")]
 mod execute;
-#[cfg(fuzzing)]
-pub mod fuzzed;
 #[cfg(feature = "cluster")]
 mod group;
 mod hearing;
 #[cfg(feature = "cluster")]
 mod home;
-mod keys;
-#[cfg(any(test, fuzzing))]
-pub(crate) mod keyspace;
-pub(crate) mod kv;
+pub mod keys;
+pub mod kv;
 #[cfg(feature = "cluster")]
 mod member;
-#[cfg(any(test, fuzzing))]
-mod model;
 #[cfg(feature = "cluster")]
 mod nodes;
 #[cfg(feature = "cluster")]
@@ -36,25 +30,22 @@ mod own;
 mod part;
 #[cfg(feature = "cluster")]
 mod reap;
-mod replica;
-#[cfg(test)]
-#[path = "../../../tests/common/etcd.rs"]
-#[allow(unsafe_code)] // To stop servers.
-pub(crate) mod servers;
+pub mod replica;
 #[cfg(feature = "cluster")]
 mod session_end;
-mod shape;
-mod store;
-#[cfg(test)]
-mod tests;
-#[cfg(test)]
-mod times;
+pub mod shape;
+pub mod store;
+
+/// Connects with the engine that a URL names.
+#[cfg(feature = "cluster")]
+pub(crate) type Connect<'a> = &'a dyn Fn(&etcd::Config) -> Result<Box<dyn kv::Engine>, kv::Trouble>;
 
 #[cfg(feature = "cluster")]
 pub(crate) use {
     group::{Conditions, Flight, Group, Outcome, Receipt},
     home::ClusterHome,
     kv::{Answer, Op, Range, Revision, Trouble, Txn},
+    on_etcd::connect,
     part::{Part, Seat},
     replica::{Replica, Written},
     store::{Failure, Made, Store},

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::execute::UNREACHABLE;
 use super::home::ClusterHome;
 use crate::home::ClusterOps;
 use crate::home::clock::Clock;
@@ -28,7 +27,7 @@ impl ClusterOps for ClusterHome {
         let key = part.keys().node(node);
         let only = Range::only(key.clone());
         for _ in 0..ATTEMPTS {
-            let (found, _) = part.kv().read(&only).map_err(|_| UNREACHABLE)?;
+            let (found, _) = part.kv().read(&only).map_err(|_| Error::Unavailable)?;
             let before = found.first().and_then(|entry| std::str::from_utf8(&entry.value).ok());
             let after = renew(before);
             if before == Some(&after) {
@@ -40,17 +39,17 @@ impl ClusterOps for ClusterHome {
                 then: vec![Op::Put { key: key.clone(), value: after.into(), session: None }],
                 otherwise: Vec::new(),
             };
-            if let Answer::Done(_) = part.kv().txn(&txn).map_err(|_| UNREACHABLE)? {
+            if let Answer::Done(_) = part.kv().txn(&txn).map_err(|_| Error::Unavailable)? {
                 return Ok(());
             }
         }
-        Err(UNREACHABLE)
+        Err(Error::Unavailable)
     }
 
     fn published(&self) -> Result<Vec<(String, String)>, Error> {
         let part = &self.part;
         may_speak(part)?;
-        let (found, _) = part.kv().read(&part.keys().nodes()).map_err(|_| UNREACHABLE)?;
+        let (found, _) = part.kv().read(&part.keys().nodes()).map_err(|_| Error::Unavailable)?;
         let named = found.into_iter().filter_map(|entry| {
             let node = part.keys().node_of(&entry.key)?.to_owned();
             Some((node, String::from_utf8_lossy(&entry.value).into_owned()))

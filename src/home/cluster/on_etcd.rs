@@ -11,15 +11,15 @@ use crate::table::{Error, Time};
 
 /// A connection, and how long an answer may take.
 #[derive(Debug)]
-pub(crate) struct OnEtcd {
+struct OnEtcd {
     engine: etcd::Engine,
     timeout: Duration,
 }
 
-impl OnEtcd {
-    pub fn connect(config: &Config) -> Result<OnEtcd, Trouble> {
-        Ok(OnEtcd { engine: etcd::Engine::connect(config)?, timeout: config.timeout })
-    }
+/// Connects with etcd.
+pub(crate) fn connect(config: &Config) -> Result<Box<dyn Engine>, Trouble> {
+    let engine = etcd::Engine::connect(config)?;
+    Ok(Box::new(OnEtcd { engine, timeout: config.timeout }))
 }
 
 impl From<EngineError> for Trouble {

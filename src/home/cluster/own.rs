@@ -1,6 +1,6 @@
 //! What a process knows of its own leases in a table that many machines share, without asking anybody.
 
-use super::execute::{UNREACHABLE, take_back};
+use super::execute::take_back;
 use super::home::{ClusterHome, State};
 use crate::home::cluster::{Conditions, Part};
 use crate::table::command::Renew;
@@ -118,14 +118,19 @@ impl ClusterHome {
         let owner = || self.record_of(id).map(|record| record.owner());
         let needs =
             || Conditions { concerned: owner().into_iter().collect(), ..Conditions::default() };
-        self.run_clustered(part, needs, |table, now| {
+        let renewed = self.run_clustered(part, needs, |table, now| {
             match table.state(id, now) == Some(LeaseState::Held) && part.is_cut_off() {
                 true if self.is_own(part, id) => Err(CUT_OFF),
                 // Nothing is taken over by who may be dead: it would be over.
-                true => Err(UNREACHABLE),
+                true => Err(Error::Unavailable),
                 false => table.apply(part.issuer(), &Renew { lease: id, ttl }, now),
             }
-        })
+        });
+        // The session may have ended while the outcome was unknown. Then the lease has ended too.
+        match renewed {
+            Err(Error::Unavailable) if part.is_cut_off() && self.is_own(part, id) => Err(CUT_OFF),
+            renewed => renewed,
+        }
     }
 
     /// `None` if that needs the engine.

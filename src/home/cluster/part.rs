@@ -11,13 +11,12 @@ use super::etcd::Config;
 use super::hearing::Hearing;
 use super::keys::Keys;
 use super::kv::{Answer, Engine, Kv, Op, Range, Revision, Session, Trouble, Txn};
-use super::on_etcd::OnEtcd;
 use super::replica::Replica;
 use super::shape::Shape;
 use super::store::{Delta, Store};
 use crate::home::actor::cluster_principal;
 use crate::home::clock::Clock;
-use crate::home::settled::{InTheAir, Undoable};
+use crate::home::read_committed::{ReadCommitted, UncommittedFlag};
 use crate::rt::{self, Condvar};
 use crate::table::{Actor, Error, Issuer, LeaseId, Limits, TicketId, Time};
 
@@ -68,7 +67,7 @@ pub(crate) struct Part {
     changes: AtomicU64,
     /// A transaction is over: those who wait for it may look.
     pub landed: Condvar,
-    in_the_air: InTheAir,
+    uncommitted: UncommittedFlag,
     closed: AtomicBool,
     process: u32,
     /// Of all processes of this node with this etcd user.
@@ -84,9 +83,9 @@ pub(crate) struct Seat {
 }
 
 impl Part {
-    /// Connects, and agrees with the others on how much fits into the table and when its time began: as its first process said.
-    pub fn connect(config: &Config, limits: Limits) -> Result<(Box<dyn Engine>, Shape), Trouble> {
-        let engine = engine_of(config)?;
+    /// Agrees with the other processes on the size of the table and on the beginning of its time:
+    /// the first process decides.
+    pub fn agree(engine: &dyn Engine, config: &Config, limits: Limits) -> Result<Shape, Trouble> {
         let shape = Keys::new(&config.name).shape();
         let wanted = Shape::from_now_on(limits);
         let value = wanted.encode();
@@ -95,8 +94,8 @@ impl Part {
             then: vec![Op::Put { key: shape.clone(), value, session: None }],
             otherwise: vec![Range::only(shape)],
         };
-        let agreed = match engine.txn(&txn)? {
-            Answer::Done(_) => wanted,
+        match engine.txn(&txn)? {
+            Answer::Done(_) => Ok(wanted),
             Answer::Changed(read) => {
                 let found = read.concat().into_iter().next();
                 let found = found.and_then(|entry| Shape::decode(&entry.value));
@@ -104,10 +103,9 @@ impl Part {
                     let why = "its table is damaged, or another version of ternlease made it; \
                                use one version on all machines, or another name for the table";
                     Trouble::Refused(why.to_owned())
-                })?
+                })
             }
-        };
-        Ok((engine, agreed))
+        }
     }
 
     pub fn new(engine: Box<dyn Engine>, config: Config, replica: Replica) -> Part {
@@ -131,14 +129,14 @@ impl Part {
             author: rt::below(u64::MAX),
             changes: AtomicU64::new(0),
             landed: Condvar::new(),
-            in_the_air: InTheAir::default(),
+            uncommitted: UncommittedFlag::default(),
             closed: AtomicBool::new(false),
             process: std::process::id(),
         }
     }
 
     pub fn new_store(&self) -> Store {
-        Store::new(&self.config.name, self.replica.clone())
+        Store::new(&self.config.name, self.replica.clone(), self.engine.changes_per_base())
     }
 
     pub fn kv(&self) -> &dyn Kv {
@@ -212,22 +210,22 @@ impl Part {
 
     /// The copy is about to have what may be undone. With the lock of the table.
     pub fn take_off(&self) {
-        self.in_the_air.begin();
+        self.uncommitted.set();
     }
 
     /// The copy has nothing any more that may be undone. With the lock of the table.
     pub fn land(&self) {
-        self.in_the_air.end();
+        self.uncommitted.clear();
     }
 
     /// Something was undone. With the lock of the table, and before it is said to be over.
     pub fn count_undone(&self) {
-        self.in_the_air.count_undone();
+        self.uncommitted.count_roll_back();
     }
 
     /// What `read` finds without the lock, if nothing of it may be undone, or was while it read.
     pub fn settled<T>(&self, read: impl FnOnce() -> T) -> Option<T> {
-        self.in_the_air.settled(read).ok()
+        self.uncommitted.read_committed(read).ok()
     }
 
     /// What was changed, as a change that is to be made.
@@ -435,12 +433,4 @@ impl Part {
     pub fn close(&self) {
         self.engine.close();
     }
-}
-
-fn engine_of(config: &Config) -> Result<Box<dyn Engine>, Trouble> {
-    #[cfg(all(test, unix))]
-    if let Some(engine) = crate::home::simulation::engine(config) {
-        return Ok(engine);
-    }
-    Ok(Box::new(OnEtcd::connect(config)?))
 }

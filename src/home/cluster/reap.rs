@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 
 use super::Replica;
-use super::execute::UNREACHABLE;
 use super::home::ClusterHome;
 use crate::home::Dropped;
-use crate::home::arrays::Arrays;
 use crate::home::cluster::{Conditions, Failure, Group, Part, Revision};
 use crate::home::waiters::WakeList;
+use crate::memory::Arrays;
 use crate::table::command::{ReapOwner, Release, Withdraw};
 use crate::table::{Error, Issuer, Memory, Reaped, Reason, Table, Time};
 
@@ -38,14 +37,14 @@ impl ClusterHome {
             return Err(error);
         }
         self.give_up_number(part, &self.on_the_ground(part).table);
-        if let Some(seat) = part.find_another_seat().map_err(|_| UNREACHABLE)? {
+        if let Some(seat) = part.find_another_seat().map_err(|_| Error::Unavailable)? {
             let _settled = self.on_the_ground(part);
             part.take_seat(seat);
         }
-        part.listen().map_err(|_| UNREACHABLE)?;
+        part.listen().map_err(|_| Error::Unavailable)?;
         // What was on its way to it as it listened before is not heard any more.
         part.hearing.has_missed();
-        self.end_doubts(part).map_err(|_| UNREACHABLE)?;
+        self.end_doubts(part).map_err(|_| Error::Unavailable)?;
         let (own, cut_off) = (part.owner(), part.cut_off());
         self.reap_all(part, Conditions::default, own, Reason::EngineLost)?;
         let former = part.former();
@@ -60,7 +59,7 @@ impl ClusterHome {
         let left = self.read(|table| table.leases());
         let was_own = |owner| former.iter().any(|seat| seat.0 == owner);
         if left.iter().any(|lease| cut_off.contains(&lease.id) && was_own(lease.owner)) {
-            return Err(UNREACHABLE);
+            return Err(Error::Unavailable);
         }
         // Last, when all of it is over: others may have been faster.
         self.run_clustered(part, Conditions::default, |table, now| {
@@ -70,7 +69,7 @@ impl ClusterHome {
         let mut wake = WakeList::default();
         let state = self.on_the_ground(part);
         if !part.find_again() {
-            return Err(UNREACHABLE);
+            return Err(Error::Unavailable);
         }
         self.keep_own_times(part);
         // They may look again at what could not be told while the session was lost.
@@ -92,7 +91,7 @@ impl ClusterHome {
     }
 
     /// Gives back what a process had that is gone. An error if its key is not as it must be, or the engine cannot be reached.
-    pub(super) fn reap_clustered(
+    pub(crate) fn reap_clustered(
         &self,
         part: &Part,
         condition: (String, Revision),
@@ -164,7 +163,7 @@ impl ClusterHome {
             }
             Ok(())
         });
-        if given == Err(UNREACHABLE)
+        if given == Err(Error::Unavailable)
             && let Some(group) = &mut self.state.lock().group
         {
             group.dropped.extend(dropped);
@@ -172,7 +171,7 @@ impl ClusterHome {
     }
 
     /// Gives back what a process had that is gone; later, if the engine cannot be reached now.
-    pub(super) fn give_back(&self, part: &Part, owner: u16) {
+    pub(crate) fn reap_gone(&self, part: &Part, owner: u16) {
         let given = self.reap_clustered(part, part.absence_of(owner), owner, Reason::HolderDied);
         // Whoever has its number by now has given it back before.
         let reused = || part.present().is_ok_and(|present| present.contains(&owner));
@@ -187,9 +186,9 @@ impl ClusterHome {
             let leases = table.leases().into_iter().map(|lease| lease.owner);
             leases.chain(table.tickets().into_iter().map(|ticket| ticket.owner)).collect()
         });
-        let present = part.present().map_err(|_| UNREACHABLE)?;
+        let present = part.present().map_err(|_| Error::Unavailable)?;
         for owner in owners.into_iter().filter(|owner| *owner != 0 && !present.contains(owner)) {
-            self.give_back(part, owner);
+            self.reap_gone(part, owner);
         }
         Ok(())
     }
@@ -215,6 +214,3 @@ fn owner_of<M: Memory>(table: &Table<M>, dropped: Dropped) -> u16 {
         Dropped::Ticket(id) => table.owner_of_claim(id),
     }
 }
-
-#[cfg(test)]
-mod tests;

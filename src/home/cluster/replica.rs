@@ -13,8 +13,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::diff::{Change, Width};
-use crate::home::arrays::{Arrays, Undo};
-use crate::home::host::{Region, array_bytes};
+use crate::memory::{Arrays, UndoLog};
+use crate::memory::{Region, array_bytes};
 use crate::table::Kept;
 use crate::table::cell::{Cell, Cell32, Cell64, Touched};
 use crate::table::kept::{KeptEnd, KeptHeader};
@@ -23,7 +23,7 @@ use crate::zeroed::ZeroedArray;
 
 /// The memory of one copy, and the notes on what was changed in it. Clones are the same copy.
 #[derive(Debug, Clone)]
-pub(crate) struct Replica {
+pub struct Replica {
     words: ZeroedArray<Cell64>,
     /// So many of the words are the table's; the others are told to nobody.
     shared: usize,
@@ -34,7 +34,7 @@ pub(crate) struct Replica {
 
 /// A cell was changed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Written {
+pub struct Written {
     place: u32,
     width: Width,
     old: u64,
@@ -55,7 +55,7 @@ impl Replica {
         let (header, ends) = (private.array(1)?, private.array(sizes.leases)?);
         let shared = shared / 8;
         let replica = Replica { words, shared, header, ends, written: Arc::default() };
-        let arrays = Arrays::in_file(sizes, &mut table, replica.clone())?;
+        let arrays = Arrays::in_region(sizes, &mut table, replica.clone())?;
         Some((replica, arrays))
     }
 
@@ -167,11 +167,11 @@ impl Replica {
     }
 }
 
-impl Undo for Replica {
-    const SHARED: bool = true;
+impl UndoLog for Replica {
+    const UNTRUSTED: bool = true;
 
     #[inline(always)]
-    fn note(&self, cell: Touched<'_>) {
+    fn record(&self, cell: Touched<'_>) {
         let (address, width, old) = match cell {
             Touched::Half(cell) => (cell as *const _ as usize, Width::Half, cell.get().into()),
             Touched::Word(cell) => (cell as *const _ as usize, Width::Word, cell.get()),
@@ -179,11 +179,11 @@ impl Undo for Replica {
         self.written.lock().push(Written { place: self.place(address), width, old });
     }
 
-    fn note_swap(&self, cell: &Cell64, _old: u64, _new: u64) {
-        self.note(Touched::Word(cell));
+    fn record_swap(&self, cell: &Cell64, _old: u64, _new: u64) {
+        self.record(Touched::Word(cell));
     }
 
-    fn forget_swap(&self) {
+    fn discard_last(&self) {
         self.written.lock().pop();
     }
 

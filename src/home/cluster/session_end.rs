@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use super::Replica;
 use super::home::{ClusterHome, State};
-use crate::home::arrays::Arrays;
 use crate::home::cluster::{Failure, Group, Part};
-use crate::home::refused::Refused;
+use crate::home::open::OpenError;
 use crate::home::waiters::WakeList;
 use crate::home::{EventPosition, Home};
+use crate::memory::Arrays;
 use crate::rt::{self, MutexGuard};
 use crate::table::layout::Lease;
 use crate::table::query::LeaseById;
@@ -32,7 +32,7 @@ const LOOK: Duration = Duration::from_millis(20);
 
 impl ClusterHome {
     /// Starts the thread that reports the loss of the session.
-    pub(super) fn start_session_watcher(self: &Arc<Self>, part: &Part) -> Result<(), Refused> {
+    pub(super) fn start_session_watcher(self: &Arc<Self>, part: &Part) -> Result<(), OpenError> {
         let home = self.clone();
         let watch = move || {
             let mut reported = 0;
@@ -42,7 +42,7 @@ impl ClusterHome {
             }
         };
         self.session_ticker.start_with("tern-session", watch).map_err(|error| {
-            Refused::system("the system does not start the thread that it needs", &error)
+            OpenError::system("the system does not start the thread that it needs", &error)
         })?;
         if let Some(thread) = self.session_ticker.thread() {
             part.hearing.set_session_watcher(thread);

@@ -8,7 +8,7 @@ const LAYOUT: u32 = 2;
 
 /// What the processes that share a table have agreed on.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shape {
+pub struct Shape {
     pub limits: Limits,
     /// When the table's time began, in microseconds since 1970.
     began: u64,

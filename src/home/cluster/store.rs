@@ -13,7 +13,7 @@ use super::replica::Replica;
 
 /// A change that is to be made.
 #[derive(Debug)]
-pub(crate) struct Delta {
+pub struct Delta {
     pub made_by: u16,
     /// No other change has the same: so whoever had no answer can find out whether its change was made.
     pub mark: u128,
@@ -22,7 +22,7 @@ pub(crate) struct Delta {
 
 /// What became of an attempt to make a change.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Made {
+pub enum Made {
     Done,
     /// Others were faster, or may have been: undo it, then [`Store::follow`] them.
     Overtaken(Vec<Entry>),
@@ -32,7 +32,7 @@ pub(crate) enum Made {
 
 /// Why the copy cannot go on.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// Nothing was done.
     Engine(Trouble),
     /// It may have been done, or be done yet: [`Store::find_out`] until there is an answer.
@@ -52,7 +52,7 @@ impl From<Trouble> for Failure {
 
 /// How far this process's copy has come.
 #[derive(Debug)]
-pub(crate) struct Store {
+pub struct Store {
     keys: Keys,
     replica: Replica,
     /// The last change that the copy has, and the revision of `head` with which it was made.
@@ -63,6 +63,8 @@ pub(crate) struct Store {
     /// Up to which change there is a whole copy in the engine.
     base: u64,
     base_revision: Revision,
+    /// After so many changes a whole copy is due.
+    changes_per_base: u64,
 }
 
 /// So many processes are called one by one.
@@ -71,16 +73,21 @@ const MOST_CALLED: usize = 64;
 /// So many changes come with the answer to one that was overtaken: all of them together are no more than an answer can hold.
 const AT_ONCE: u64 = 64;
 
-/// After so many changes a whole copy is due; earlier in tests, so that short runs meet them, too.
-pub(super) const CHANGES: u64 = if cfg!(test) { 16 } else { 256 };
-
 /// A whole copy comes in pieces of this size: half of what the engine takes at once.
 const PIECE: usize = 512 << 10;
 
 impl Store {
-    pub fn new(name: &str, replica: Replica) -> Self {
-        let keys = Keys::new(name);
-        Store { keys, replica, number: 0, head: 0, last: None, base: 0, base_revision: 0 }
+    pub fn new(name: &str, replica: Replica, changes_per_base: u64) -> Self {
+        Store {
+            keys: Keys::new(name),
+            replica,
+            number: 0,
+            head: 0,
+            last: None,
+            base: 0,
+            base_revision: 0,
+            changes_per_base,
+        }
     }
 
     /// Reads everything. False if there is nothing yet.
@@ -156,13 +163,6 @@ impl Store {
         let (rest, _) = kv.read(&self.keys.changes_from(self.number + 1))?;
         self.add(&rest)?;
         if self.number >= last || self.load(kv)? { Ok(()) } else { Err(Failure::Corrupt) }
-    }
-
-    /// Asks what others have done, and does it.
-    #[cfg(any(test, fuzzing))]
-    pub fn catch_up(&mut self, kv: &dyn Kv) -> Result<bool, Failure> {
-        let read = Self::ask(kv, self.news())?;
-        self.follow(kv, &read, self.number)
     }
 
     /// Reads several things at one moment.
@@ -288,7 +288,7 @@ impl Store {
     /// A whole copy for the engine, if one is due. The copy here must be as the engine has it.
     pub fn base_if_due(&self) -> Option<Base> {
         // Somebody else's may be one of later changes than this copy has.
-        (self.number.saturating_sub(self.base) >= CHANGES).then(|| Base {
+        (self.number.saturating_sub(self.base) >= self.changes_per_base).then(|| Base {
             keys: self.keys.clone(),
             number: self.number,
             unchanged: (self.keys.base(), self.base_revision),
@@ -304,7 +304,7 @@ impl Store {
 
 /// A whole copy that is to be written.
 #[derive(Debug)]
-pub(crate) struct Base {
+pub struct Base {
     keys: Keys,
     number: u64,
     unchanged: (String, Revision),

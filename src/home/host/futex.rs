@@ -1,33 +1,57 @@
-//! Sleeping on words of shared memory.
+//! Futexes: sleeping on words of shared memory.
+//!
+//! Invariant: the kernel compares each word with the value that it should still have, and sleeps
+//! only if it has, in one step against every wake. So no wake after a change of a word is missed.
+//! Every wait may return for no reason.
+//!
+//! A kernel before Linux 5.16, or a seccomp filter, may refuse to wait for several words. Then only
+//! the first is waited for, and no longer than [`FILE_CHECK_INTERVAL`]: a wake by another word is
+//! that late.
 
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::CHECK_INTERVAL;
+use super::FILE_CHECK_INTERVAL;
 use crate::rt::atomic::AtomicU32;
 use crate::table::cell::Cell64;
 
-/// A word, and the value with which it is worth sleeping.
+/// A word, and the value with which to sleep: `struct futex_waitv` of the kernel.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sleep<'a> {
-    address: *const u32,
-    value: u32,
+#[repr(C)]
+pub(super) struct FutexWait<'a> {
+    value: u64,
+    address: u64,
+    flags: u32,
+    reserved: u32,
     word: PhantomData<&'a AtomicU32>,
 }
 
-impl<'a> Sleep<'a> {
+/// 32 bits, shared between processes.
+const SIZE_U32: u32 = 2;
+
+/// The kernel waits for so many words at once.
+const WAITS_MAX: usize = 128;
+
+/// The kernel has refused to wait for several words, and is not asked again.
+static NO_WAITV: AtomicBool = AtomicBool::new(false);
+
+impl<'a> FutexWait<'a> {
     pub fn on(word: &'a AtomicU32, value: u32) -> Self {
-        Sleep { address: address_of(word), value, word: PhantomData }
+        Self::at(address_of(word), value)
     }
 
-    /// On the half of a larger word that is not 0 once the word is something else than 0.
+    /// The half of a larger word that is not 0 once the word is not.
     pub fn on_lower_half(word: &'a Cell64, value: u32) -> Self {
-        Sleep { address: lower_half(word), value, word: PhantomData }
+        Self::at(lower_half(word), value)
+    }
+
+    fn at(address: *const u32, value: u32) -> Self {
+        let (value, address) = (value.into(), address as u64);
+        FutexWait { value, address, flags: SIZE_U32, reserved: 0, word: PhantomData }
     }
 }
 
-/// Only the kernel looks through these.
 fn address_of(word: &AtomicU32) -> *const u32 {
     (&raw const *word).cast()
 }
@@ -37,93 +61,53 @@ fn lower_half(word: &Cell64) -> *const u32 {
     words.wrapping_add(cfg!(target_endian = "big") as usize)
 }
 
-/// As many words can be slept on at once.
-pub(super) const MOST: usize = 128;
-
-/// `struct futex_waitv` of the kernel.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-struct WaitV {
-    value: u64,
-    address: u64,
-    flags: u32,
-    reserved: u32,
-}
-
-/// 32 bits, shared between processes.
-const SIZE_U32: u32 = 2;
-
-/// Sleeps while the word has the value, until it is woken, or for so long. May return for no reason.
-pub(super) fn wait(sleep: Sleep<'_>, time: Duration) {
-    let time = timespec(time);
-    // SAFETY: the word is a live atomic, `time` a valid time; the call writes nothing.
+/// Sleeps while the first [`WAITS_MAX`] of these words have their values, until one is woken, or
+/// for so long.
+pub(super) fn wait_any(waits: &[FutexWait<'_>], time: Duration) {
+    if !NO_WAITV.load(Ordering::Relaxed) {
+        let mut now = timespec(Duration::ZERO);
+        // SAFETY: `now` is valid for writes.
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+        let now = Duration::new(now.tv_sec as u64, now.tv_nsec as u32);
+        let until = timespec(now.saturating_add(time));
+        // SAFETY: the list names live atomics, `until` is a valid time, and the call writes
+        // nothing.
+        let woken = unsafe {
+            libc::syscall(
+                libc::SYS_futex_waitv,
+                waits.as_ptr(),
+                waits.len().min(WAITS_MAX) as libc::c_uint,
+                0,
+                &raw const until,
+                libc::CLOCK_MONOTONIC,
+            )
+        };
+        let error = std::io::Error::last_os_error().raw_os_error();
+        if woken >= 0 || !matches!(error, Some(libc::ENOSYS | libc::EPERM)) {
+            return;
+        }
+        NO_WAITV.store(true, Ordering::Relaxed);
+    }
+    let Some(first) = waits.first() else { return };
+    let time = timespec(time.min(FILE_CHECK_INTERVAL));
+    // SAFETY: the word is a live atomic, `time` is a valid time, and the call writes nothing.
     unsafe {
-        libc::syscall(
-            libc::SYS_futex,
-            sleep.address,
-            libc::FUTEX_WAIT,
-            sleep.value,
-            &time as *const libc::timespec,
-        );
+        let (address, value) = (first.address as *const u32, first.value as u32);
+        libc::syscall(libc::SYS_futex, address, libc::FUTEX_WAIT, value, &raw const time);
     }
 }
 
-/// As [`wait`], on several words at once, of which the first [`MOST`] count. If the kernel cannot do
-/// that, this sleeps on the first, and not for long.
-pub(super) fn wait_any(sleeps: &[Sleep<'_>], time: Duration) {
-    if UNKNOWN.load(Ordering::Relaxed) {
-        return wait_for_first(sleeps, time);
-    }
-    let mut list = [WaitV::default(); MOST];
-    let count = sleeps.len().min(MOST);
-    for (place, sleep) in list.iter_mut().zip(sleeps) {
-        let address = sleep.address as u64;
-        *place = WaitV { value: sleep.value as u64, address, flags: SIZE_U32, reserved: 0 };
-    }
-    let mut until = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `until` is a valid place for the answer.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut until) };
-    let nanos = until.tv_nsec as u64 + time.subsec_nanos() as u64;
-    until.tv_sec += (time.as_secs() + nanos / 1_000_000_000) as libc::time_t;
-    until.tv_nsec = (nanos % 1_000_000_000) as libc::c_long;
-    // SAFETY: `count` entries of the list are filled in and name live atomics; `until` is a valid time; the call writes nothing.
-    let woken = unsafe {
-        libc::syscall(
-            libc::SYS_futex_waitv,
-            list.as_ptr(),
-            count as libc::c_uint,
-            0,
-            &until as *const libc::timespec,
-            libc::CLOCK_MONOTONIC,
-        )
-    };
-    let error = std::io::Error::last_os_error().raw_os_error();
-    if woken < 0 && matches!(error, Some(libc::ENOSYS | libc::EPERM)) {
-        UNKNOWN.store(true, Ordering::Relaxed);
-        wait_for_first(sleeps, time);
-    }
-}
-
-/// The kernel is older than Linux 5.16, or forbids it: it need not be asked again.
-static UNKNOWN: AtomicBool = AtomicBool::new(false);
-
-fn wait_for_first(sleeps: &[Sleep<'_>], time: Duration) {
-    if let Some(first) = sleeps.first() {
-        wait(*first, time.min(CHECK_INTERVAL));
-    }
-}
-
-/// Wakes one who sleeps on the word.
+/// Wakes one waiter.
 pub(super) fn wake_one(word: &AtomicU32) {
     wake(address_of(word), 1);
 }
 
-/// Wakes all who sleep on the word.
+/// Wakes all waiters.
 pub(super) fn wake_all(word: &AtomicU32) {
     wake(address_of(word), i32::MAX);
 }
 
-/// Wakes all who sleep on the lower half of the word.
+/// Wakes all waiters of the lower half of the word.
 pub(super) fn wake_lower_half(word: &Cell64) {
     wake(lower_half(word), i32::MAX);
 }

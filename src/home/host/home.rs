@@ -1,18 +1,41 @@
 //! The home of a table that the processes of one machine share in a file.
 //!
-//! A command takes the lock of this process, then the lock of the file. While it runs, the journal
-//! in the file has what it overwrites; dropping the [`Guard`] commits. A process that dies with the
-//! lock of the file leaves the journal behind: the next owner of the lock rolls back, before it reads
-//! anything. So [`HostHome::lock`] returns a guard only to a table that is consistent.
+//! Data structure: the table lies in the file. This process has its own view of it, with the
+//! waiters and subscribers of its threads, behind a mutex; and a ticker, which runs what is due.
 //!
-//! After unlock a command wakes the threads that wait for the tickets it resolved, in whatever
-//! process: they sleep on the ticket in the file ([`HostHome::wait_ticket`]). Wakers and descriptors
-//! of another process are woken by the ticker of that process.
+//! Locking rule: a command takes the mutex of this process, then the lock of the file
+//! ([`HostHome::lock`]). Wakers are called with neither.
 //!
-//! Reads without the lock are valid only if no command was running (`settled.rs`).
+//! A command is: lock, roll back what a dead owner of the lock had begun, apply, commit, unlock,
+//! notify. While it runs, the journal in the file has what it overwrites. Dropping the [`Guard`]
+//! commits; if a panic cuts the command short, it rolls back.
 //!
-//! A forked child must not touch the home: a thread that does not exist in the child may have held
-//! the mutex. Every way in checks that first.
+//! Invariants:
+//!
+//! 1. *`lock` returns a guard only to a table that is consistent*, and an error before anything is
+//!    touched otherwise.
+//! 2. *Reads without the lock return what is committed* (`read_committed.rs`).
+//! 3. *A forked child touches nothing:* a thread that does not exist in the child may have had the
+//!    mutex. Every entry checks that first.
+//! 4. *A thread that waits for a ticket sleeps until a notification or a deadline*
+//!    ([`HostHome::wait_ticket`]). It parks on the ticket in the file and on `alarm`:
+//!
+//! | what ends the wait | who notifies |
+//! |---|---|
+//! | a command resolves the ticket | its process, after it has unlocked |
+//! | that process was killed before | the next owner of its lock, or the process that reaps it |
+//! | that process was stopped before | the ticker of this process, when it checks the file |
+//! | the home is closed, or a panic poisons it | that thread, by the alarm |
+//! | the table is corrupt, its file is lost | the ticker of this process, by the alarm |
+//! | the claim or the caller waits no longer | no process: the thread knows both times |
+//! | a lease ends, its holder dies | a command: the ticker runs it, unless another is earlier |
+//!
+//! The kernel does not count the time for which the machine was suspended. After it, the ticker
+//! ends the claim, when it checks the file.
+//!
+//! The ticker must watch while a thread waits: a thread that parks puts its ticket on the list
+//! `parked` and then wakes the ticker if that watches nothing; the ticker says that it watches
+//! nothing before it reads the list.
 
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
@@ -20,15 +43,19 @@ use std::sync::{Arc, mpsc};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use super::{CHECK_INTERVAL, Host, HostInfo, Inherited, Journal, Locked, Place, owner_of};
-use crate::home::arrays::{Arrays, Undo};
+use super::layout::slot_state;
+use super::liveness::Inherited;
+use super::lock::Acquired;
+use super::{Attachment, FILE_CHECK_INTERVAL, HostInfo, HostPath, Journal, owner_of};
 use crate::home::clock::Clock;
+use crate::home::event_fd::EventFd;
 use crate::home::lifecycle::{Lifecycle, Steps};
-use crate::home::refused::{Cause, Refused};
-use crate::home::signal_fd::SignalFd;
+use crate::home::open::OpenError;
+use crate::home::read_committed::{Dirty, ReadCommitted};
 use crate::home::ticker::{self, Ticked, Ticker};
-use crate::home::waiters::{Role, Subscription, Waiters, WakeList};
+use crate::home::waiters::{Subscription, Waiters, WakeList, WakerKind};
 use crate::home::{Home, HomeError, HostOps, actor};
+use crate::memory::{Arrays, UndoLog};
 use crate::rt::atomic::{AtomicU32, Ordering};
 use crate::rt::{self, Mutex, MutexGuard};
 use crate::table::command::{
@@ -36,62 +63,64 @@ use crate::table::command::{
 };
 use crate::table::query::{HeldCount, LeaseById};
 use crate::table::{
-    self, Claim, Command, Error, Issuer, LeaseId, LeaseInfo, LeaseState, Memory, Outcome, Placed,
-    Query, Reason, Settings, Table, TicketId, TicketState, Time, first_sequence,
+    self, Claim, Command, Error, FOREVER, Issuer, LeaseId, LeaseInfo, LeaseState, Memory, Outcome,
+    Placed, Query, Reason, Settings, Table, TicketId, TicketState, Time, first_sequence,
 };
 
 /// How long a command waits for a process that has the lock of the file and does not run.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a waiter waits for that lock, once it should have been refused.
-const OVERDUE_LOCK_TIMEOUT: Duration = Duration::from_millis(50);
+/// How long a thread whose claim waits no longer waits for that lock.
+const END_LOCK_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// How much later than its end a waiter looks whether it was refused, in microseconds.
-const OVERDUE: Time = 50_000;
+/// How often a read without the lock is tried again while a command runs, before it takes the lock.
+const READ_TRIES: u32 = 64;
 
-/// How far a table may be ahead of the clock of a process, in microseconds: far more than the clocks
-/// of two processors differ.
-const AHEAD: Time = 1_000_000;
+/// How far a table may be ahead of the clock of a process, in microseconds: far more than the
+/// clocks of two processors differ.
+const CLOCK_SKEW_MAX: Time = 1_000_000;
 
-/// How often the ticker takes the lock while no thread of its process waits. It checks the file more
-/// often.
-const IDLE: Duration = Duration::from_secs(5);
+/// How often the ticker runs what is due while no thread of its process waits.
+const IDLE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How long the ticker sleeps while a command is due that does not happen, and while a process tree is
-/// alive, whose end wakes no process.
-const DUE: Duration = Duration::from_millis(1);
-const TREES: Duration = Duration::from_millis(20);
+/// How soon the ticker tries again what is due and did not happen.
+const OVERDUE_INTERVAL: Duration = Duration::from_millis(1);
+
+/// How often the ticker looks whether inherited leases have ended, which no event announces.
+const INHERITED_POLL: Duration = Duration::from_millis(20);
+
+type HostTable = Table<Arrays<Journal>>;
 
 /// See the module's text.
 #[derive(Debug)]
 pub(crate) struct HostHome {
     memory: Arrays<Journal>,
-    host: Host,
+    host: Attachment,
     issuer: Issuer,
     steps: Steps,
     state: Mutex<State>,
     ticker: Ticker,
-    /// Changes, and wakes the threads of this process that wait for tickets, when these will not be
-    /// resolved by a command: the table is lost or damaged, or the home is closed.
+    /// Changes when tickets will not be resolved by a command any more. Threads park on it.
     alarm: AtomicU32,
+    /// The places of the tickets that threads of this process park on.
+    parked: Mutex<Vec<usize>>,
 }
 
 #[derive(Debug)]
 struct State {
-    table: Table<Arrays<Journal>>,
+    table: HostTable,
     waiters: Waiters,
-    /// The number of the last event for which other processes were woken.
-    last_event: u64,
-    /// The ticker has woken all waiters because the table is lost or damaged.
+    /// The number of the last event of which other processes were notified.
+    published_event: u64,
+    /// The ticker has raised the alarm.
     alarmed: bool,
 }
 
-/// Has the lock of this process and that of the file. Dropping it commits, or rolls back if a panic
-/// cuts short what it was taken for.
+/// Has the mutex of this process and the lock of the file.
 struct Guard<'a> {
     home: &'a HostHome,
     state: ManuallyDrop<MutexGuard<'a, State>>,
-    /// The thread was unwinding already when it took the lock, for the sake of another panic.
+    /// The thread was unwinding when it took the lock: that panic does not cut the command short.
     unwinding: bool,
 }
 
@@ -118,7 +147,7 @@ impl Drop for Guard<'_> {
         if cut_short || self.table.is_corrupt() {
             self.home.roll_back_own(cut_short);
         } else {
-            host.journal().commit();
+            self.home.journal().commit();
         }
         host.unlock();
         // SAFETY: it is not used after this.
@@ -129,95 +158,93 @@ impl Drop for Guard<'_> {
 /// Opening and closing.
 impl HostHome {
     /// The home of the table in a file, which is made with these settings if there is none.
-    pub fn open(place: Place, mut settings: Settings) -> Result<Arc<Self>, Refused> {
+    pub fn open(path: HostPath, mut settings: Settings) -> Result<Arc<Self>, OpenError> {
         settings.first_sequence = first_sequence(settings.limits, rt::since_1970());
-        let host = Host::attach(place, settings)?;
-        settings.limits = host.limits();
-        let memory = host.arrays().clone();
-        let table = Table::try_attach(memory.clone(), settings).ok_or_else(Refused::no_memory)?;
-        let state = State { table, waiters: Waiters::default(), last_event: 0, alarmed: false };
+        let host = Attachment::attach(path, settings)?;
+        settings.limits = host.file.limits;
+        let memory = host.file.arrays.clone();
+        let table = Table::try_attach(memory.clone(), settings).ok_or_else(OpenError::no_memory)?;
+        let waiters = Waiters::default();
         let issuer = Issuer::new(host.owner(), actor::of_process());
         let home = Arc::new(HostHome {
             memory,
             host,
             issuer,
             steps: Steps::default(),
-            state: Mutex::new(state),
+            state: Mutex::new(State { table, waiters, published_event: 0, alarmed: false }),
             ticker: Ticker::default(),
             alarm: AtomicU32::new(0),
+            parked: Mutex::new(Vec::new()),
         });
-        let joined = home.join().and_then(|()| {
-            home.start_ticker().map_err(|error| Refused {
-                problem: "the system does not start the thread that it needs".into(),
-                cause: Cause::System(error.raw_os_error().unwrap_or(libc::EAGAIN)),
+        let attached = home.finish_attach().and_then(|()| {
+            home.start_ticker().map_err(|error| {
+                OpenError::system("the system does not start the thread that it needs", &error)
             })
         });
-        if joined.is_err() {
-            home.close();
+        match attached {
+            Ok(()) => Ok(home),
+            Err(refused) => {
+                home.close();
+                Err(refused)
+            }
         }
-        joined.map(|()| home)
     }
 
-    /// Makes the slot of this process its own.
-    fn join(&self) -> Result<(), Refused> {
+    /// Checks the table, reaps the stale owner of the slot, and makes the slot this process's own.
+    fn finish_attach(&self) -> Result<(), OpenError> {
         let host = &self.host;
         let stuck = "a process that uses it has its lock and does not go on; continue or end it";
         let state = self.lock(LOCK_TIMEOUT).map_err(|error| match error {
-            HomeError::LockTimeout { .. } => Refused::stuck(stuck),
-            _ => Refused::corrupt(),
+            HomeError::LockTimeout { .. } => OpenError::lock_timeout(stuck),
+            _ => OpenError::corrupt(),
         })?;
         if state.table.verify().is_err() {
             state.table.mark_corrupt();
-            return Err(Refused::corrupt());
+            return Err(OpenError::corrupt());
         }
         let now = self.now(&state);
-        let slot = host.own_slot_number();
-        if host.is_haunted(slot) {
-            self.reap_slot(&state, slot, now);
-        }
+        self.reap_stale_owner(&state.table, host.slot, now);
         // Fails only if the table is damaged, which the next command reports.
         let _ = state.table.apply(self.issuer, &SetPrincipal { owner: host.owner() }, now);
-        host.settle_in(now);
+        host.finish_attach(now);
         Ok(())
     }
 
-    /// The end of the ticker's thread reports the end of this process to others, so the thread has to
-    /// be known to the kernel before the process waits for anything.
+    /// The end of the ticker's thread announces the end of this process, so the kernel has to know
+    /// the thread before the process waits for anything.
     fn start_ticker(self: &Arc<Self>) -> std::io::Result<()> {
-        let (begun, begins) = mpsc::channel();
+        let system =
+            |number: Option<i32>| std::io::Error::from_raw_os_error(number.unwrap_or(libc::EAGAIN));
+        let (sender, started) = mpsc::channel();
         let home = self.clone();
-        self.ticker.start_with("tern-ticker", move || {
-            let life = home.host.begin_life();
-            let started = life.as_ref().map(|_| ()).map_err(|error| {
-                std::io::Error::from_raw_os_error(error.raw_os_error().unwrap_or(libc::EAGAIN))
-            });
-            let _ = begun.send(started);
-            if life.is_ok() {
+        self.ticker.start_with("tern-keeper", move || {
+            let armed = home.host.own_slot().life.arm();
+            let _ = sender.send(armed.as_ref().map(|_| ()).map_err(|error| error.raw_os_error()));
+            if armed.is_ok() {
                 ticker::run(&*home);
             }
         })?;
-        begins.recv().unwrap_or_else(|_| Err(std::io::Error::from_raw_os_error(libc::EAGAIN)))
+        started.recv().unwrap_or(Err(None)).map_err(system)
     }
 
     /// Withdraws the claims of this process, ends its leases and frees its slot.
-    fn leave(&self) {
+    fn detach(&self) {
         let host = &self.host;
         if host.is_detached() {
             return;
         }
         if let Ok(state) = self.lock(LOCK_TIMEOUT) {
-            let now = self.now(&state);
             // Fails only if the table is damaged, and then there is nothing to give back.
+            let now = self.now(&state);
             let (owner, reason) = (host.owner(), Reason::Released);
             let reap = ReapOwner { owner, reason, limit: u32::MAX };
             let _ = state.table.apply(self.issuer, &reap, now);
-            self.unlock_and_wake(state);
+            self.unlock_and_notify(state);
         }
-        host.ring_own();
+        host.own_slot().notify();
         self.ticker.join();
         if let Ok(_state) = self.lock(LOCK_TIMEOUT) {
-            host.journal().commit();
-            host.free_own_slot();
+            host.free_slot(host.slot);
         }
         host.detach();
     }
@@ -225,7 +252,11 @@ impl HostHome {
 
 /// The lock.
 impl HostHome {
-    /// Takes both locks. Waits at most so long for a process that has the lock of the file and does
+    fn journal(&self) -> &Journal {
+        &self.host.file.journal
+    }
+
+    /// Takes the mutex and the lock. Waits at most so long for a process that has the lock and does
     /// not run.
     #[inline(always)]
     fn lock(&self, limit: Duration) -> Result<Guard<'_>, HomeError> {
@@ -241,68 +272,78 @@ impl HostHome {
             return Err(HomeError::Poisoned);
         }
         match host.lock(limit) {
-            Ok(locked) => {
+            Ok(acquired) => {
                 let unwinding = std::thread::panicking();
                 let guard = Guard { home: self, state: ManuallyDrop::new(state), unwinding };
-                if locked != Locked::Freed || !host.journal().is_empty() || !host.is_sound() {
-                    self.recover(&guard, locked);
+                if acquired != Acquired::Clean || !self.journal().is_empty() || !host.is_sound() {
+                    self.recover(&guard.table, acquired);
+                    if guard.table.is_corrupt() {
+                        // The guard poisons the home as it is dropped.
+                        return Err(HomeError::Poisoned);
+                    }
                 }
                 Ok(guard)
             }
             Err(_) if host.is_lost() => Err(HomeError::EngineLost),
-            Err(stuck) => Err(HomeError::LockTimeout { process: stuck.process }),
+            Err(timeout) => Err(HomeError::LockTimeout { process: host.process_of(timeout.word) }),
         }
     }
 
-    /// The lock came from a process that died, or the table is damaged or lost.
+    /// The last owner of the lock died, or the table is damaged or lost.
     #[cold]
-    fn recover(&self, state: &State, locked: Locked) {
+    fn recover(&self, table: &HostTable, acquired: Acquired) {
         let host = &self.host;
         if host.is_corrupt() {
-            return state.table.mark_corrupt();
+            return table.mark_corrupt();
         }
-        if !host.journal().is_empty() {
-            self.roll_back(state, locked);
+        if !self.journal().is_empty() {
+            if self.journal().roll_back().is_err() || table.verify().is_err() {
+                return table.mark_corrupt();
+            }
+            let process = match acquired {
+                Acquired::OwnerDied { word } => host.process_of(word),
+                Acquired::Clean => 0,
+            };
+            table.record_roll_back(Clock::Real.now().max(table.now()), process);
+            self.journal().commit();
+        }
+        if acquired != Acquired::Clean {
+            self.notify_uncollected(table);
         }
         // Before any other command: a release would grant what it frees to a waiter.
-        if host.is_lost() && (state.table.held() != 0 || state.table.waiting() != 0) {
-            let now = Clock::Real.now().max(state.table.now());
+        if host.is_lost() && (table.held() != 0 || table.waiting() != 0) {
             // Fails only if the table is damaged, which marks it so.
-            let _ = state.table.end_all(now, Reason::EngineLost);
-            host.journal().commit();
+            let _ = table.end_all(Clock::Real.now().max(table.now()), Reason::EngineLost);
+            self.journal().commit();
         }
-    }
-
-    /// Rolls back the command of a process that died.
-    fn roll_back(&self, state: &State, locked: Locked) {
-        let host = &self.host;
-        if host.journal().roll_back().is_err() || state.table.verify().is_err() {
-            return state.table.mark_corrupt();
-        }
-        let process = match locked {
-            Locked::Inherited { process } => process,
-            Locked::Freed => 0,
-        };
-        let now = Clock::Real.now().max(state.table.now());
-        state.table.record_roll_back(now, process);
-        host.journal().commit();
     }
 
     /// Rolls back a command of this process that a panic has cut short, or that found the table
-    /// damaged. This process's own notes about the table are not rolled back, so it is poisoned.
+    /// damaged. What this process itself has noted of the table is not rolled back, so it is
+    /// poisoned.
     #[cold]
     fn roll_back_own(&self, cut_short: bool) {
-        let host = &self.host;
-        let rolled_back = host.journal().is_empty() || host.journal().roll_back().is_ok();
+        let rolled_back = self.journal().is_empty() || self.journal().roll_back().is_ok();
         if !rolled_back || !cut_short {
-            host.mark_corrupt();
+            self.host.mark_corrupt();
         }
         self.steps.poison();
+        self.wake_parked();
+        // Wakers are called by the ticker: this thread has the locks.
+        self.host.own_slot().notify();
+    }
+
+    /// Reads the table with the lock; without, if the lock cannot be had.
+    fn read<T>(&self, read: impl FnOnce(&HostTable) -> T) -> T {
+        match self.lock(LOCK_TIMEOUT) {
+            Ok(state) => read(&state.table),
+            Err(_) => self.read_unlocked(read),
+        }
     }
 
     /// Reads the table of a home whose lock cannot be had. The answer may mix two states.
     #[cold]
-    fn read_unlocked<T>(&self, read: impl FnOnce(&Table<Arrays<Journal>>) -> T) -> T {
+    fn read_unlocked<T>(&self, read: impl FnOnce(&HostTable) -> T) -> T {
         if self.host.is_forked() {
             // SAFETY: a forked child has one thread, and this reads cells, which no thread changes.
             let state = unsafe { &*self.state.data_ptr() };
@@ -316,10 +357,11 @@ impl HostHome {
     fn now(&self, state: &State) -> Time {
         let clock = Clock::Real.now();
         let now = clock.max(state.table.now());
-        self.host.note_time(now);
-        // All processes have one clock. A table that is ahead of it would make all leases last until
-        // the clock has reached it.
-        if now - clock > AHEAD {
+        // Of the lock: for waiters that look whether its owner is stuck.
+        self.host.file.preamble.since.store(now, Ordering::Relaxed);
+        // All processes have one clock. A table that is ahead of it would make all leases last
+        // until the clock has reached it.
+        if now - clock > CLOCK_SKEW_MAX {
             state.table.mark_corrupt();
         }
         now
@@ -329,7 +371,7 @@ impl HostHome {
     fn run<T>(
         &self,
         limit: Duration,
-        command: impl FnOnce(&Table<Arrays<Journal>>, Time) -> Result<T, Error>,
+        command: impl FnOnce(&HostTable, Time) -> Result<T, Error>,
     ) -> Result<T, Error> {
         let state = self.lock(limit)?;
         let reply = command(&state.table, self.now(&state));
@@ -337,20 +379,20 @@ impl HostHome {
         reply
     }
 
-    /// Releases the locks after a command, and wakes what the command resolved.
+    /// Commits, unlocks, and notifies what a command has to.
     #[inline(always)]
     fn unlock(&self, state: Guard<'_>) {
-        if self.host.is_listened_to()
+        if self.host.has_event_readers()
             || state.table.any_decided()
             || state.table.waiting() != 0
             || state.waiters.has_subscribers()
         {
-            self.unlock_and_wake(state);
+            self.unlock_and_notify(state);
         }
     }
 
     #[cold]
-    fn unlock_and_wake(&self, mut state: Guard<'_>) {
+    fn unlock_and_notify(&self, mut state: Guard<'_>) {
         let host = &self.host;
         let awaited = state.table.waiting() != 0 || state.waiters.has_subscribers();
         if awaited && !self.steps.is_closed() {
@@ -369,54 +411,64 @@ impl HostHome {
         });
         waiters.take_subscribers(table.last_event(), &mut wake);
         let (next_due, last_event) = (table.next_due(), table.last_event());
-        let has_events = std::mem::replace(&mut state.last_event, last_event) != last_event;
+        let has_events = std::mem::replace(&mut state.published_event, last_event) != last_event;
         drop(state);
         for (place, owner) in resolved {
-            host.wake_ticket(place);
+            host.notify_ticket(place);
             if owner != host.owner() {
-                host.tell_owner(owner);
+                host.notify_owner(owner);
             }
         }
-        host.tell_others(has_events, next_due);
+        host.notify_processes(has_events, next_due);
         wake.wake();
     }
 }
 
 /// Dead processes.
 impl HostHome {
-    /// Ends what dead processes had; were there any?
+    /// Ends what dead processes had; were there any? Takes the lock only if a process may be dead.
     fn reap(&self) -> bool {
         let host = &self.host;
-        // Without the lock: this reads words of memory, unless a process may be dead.
-        if host.is_forked() || host.is_detached() || !host.anybody_suspicious() {
+        if host.is_forked() || host.is_detached() || !host.has_suspects() {
             return false;
         }
         let Ok(state) = self.lock(LOCK_TIMEOUT) else { return false };
         let now = self.now(&state);
-        let dead = host.find_dead();
-        dead.iter().for_each(|&slot| self.reap_slot(&state, slot, now));
-        self.unlock_and_wake(state);
+        let dead = host.dead_slots();
+        dead.iter().for_each(|&slot| self.reap_slot(&state.table, slot, now));
+        self.unlock_and_notify(state);
         !dead.is_empty()
     }
 
-    /// Ends what the process had that was in this slot.
-    fn reap_slot(&self, state: &State, slot: usize, now: Time) {
-        let (table, host) = (&state.table, &self.host);
-        let Ok(reaped) = table.reap(now, owner_of(slot), Reason::HolderDied) else { return };
-        // A tree that had nothing left has ended as it should.
-        let died = !host.is_tree(slot) || reaped.leases != 0;
-        if died {
-            table.record_death(now, host.process_in(slot), reaped);
+    fn reap_stale_owner(&self, table: &HostTable, slot: usize, now: Time) {
+        if self.host.has_stale_owner(slot) {
+            self.reap_slot(table, slot, now);
         }
-        host.journal().commit();
+    }
+
+    /// Ends what the owner of this slot had, and frees the slot.
+    fn reap_slot(&self, table: &HostTable, slot: usize, now: Time) {
+        let host = &self.host;
+        let Ok(reaped) = table.reap(now, owner_of(slot), Reason::HolderDied) else { return };
+        // Heirs that had nothing left have ended as they should.
+        let died = !host.is_inherited(slot) || reaped.leases != 0;
         if died {
-            host.count_death();
+            table.record_death(now, host.file.slots[slot].process.load(Ordering::Relaxed), reaped);
+        }
+        self.journal().commit();
+        if died {
+            host.file.preamble.deaths.fetch_add(1, Ordering::AcqRel);
         }
         host.free_slot(slot);
-        // It may have died between the commit of a command and the wake-ups that follow it.
+        self.notify_uncollected(table);
+    }
+
+    /// Notifies the owners of all resolved tickets that were not collected: a process that died may
+    /// have died between the commit of a command and its notifications.
+    fn notify_uncollected(&self, table: &HostTable) {
         table.each_untold(|place| {
-            host.wake_ticket(place);
-            host.tell_owner(table.owner_of_place(place));
+            self.host.notify_ticket(place);
+            self.host.notify_owner(table.owner_of_place(place));
         });
     }
 }
@@ -426,91 +478,146 @@ impl HostHome {
     /// Wakes all that wait in this process: what they wait for will not happen.
     fn raise_alarm(&self, waiters: &mut Waiters, wake: &mut WakeList) {
         waiters.take_all(wake);
+        self.wake_parked();
+    }
+
+    /// Wakes the threads of this process that wait for tickets, after the change that they must
+    /// see.
+    fn wake_parked(&self) {
         self.alarm.fetch_add(1, Ordering::Release);
         self.host.wake_private(&self.alarm);
+    }
+
+    /// Wakes all that wait, and has the home end by this step.
+    fn end(&self, step: impl FnOnce(&Steps)) {
+        let mut wake = WakeList::default();
+        step(&self.steps);
+        self.raise_alarm(&mut self.state.lock().waiters, &mut wake);
+        wake.wake();
+    }
+
+    /// Puts a ticket on the list of those that threads park on, and has the ticker watch.
+    fn park_on(&self, place: usize) -> Parked<'_> {
+        self.parked.lock().push(place);
+        self.host.wake_idle_ticker();
+        Parked { home: self, place }
     }
 
     /// The state of a ticket, which in a lost table is refused.
     fn unless_lost(&self, state: Option<TicketState>) -> Option<TicketState> {
         let lost = match state {
             Some(TicketState::Waiting) => self.host.is_lost(),
-            None => self.host.has_forgotten(),
+            None => self.host.is_replaced(),
             _ => false,
         };
         if lost { Some(TicketState::Refused(Reason::EngineLost)) } else { state }
     }
 
-    /// After a change of the waiters or subscribers: the ticker must know for what to wake.
-    fn note_waiters(&self, state: &State) {
-        self.host.listen(state.waiters.has_subscribers(), state.waiters.has_waiters());
-        self.host.ring_own();
+    /// After a change of the waiters or subscribers: what other processes notify this one of.
+    fn update_interest(&self, waiters: &Waiters) {
+        self.host.set_interest(waiters.has_subscribers(), waiters.has_waiters());
     }
 
-    /// An error if a ticket will never be resolved.
-    fn check_open(&self) -> Result<(), Error> {
-        match self.lifecycle() {
-            Lifecycle::Forked => Err(Error::Forked),
-            Lifecycle::Poisoned => Err(Error::Corrupt),
-            Lifecycle::Closed => Err(Error::Closed),
-            _ if self.host.is_corrupt() => Err(Error::Corrupt),
-            _ => Ok(()),
-        }
+    /// Changes the waiters or subscribers, also if the lock of the file cannot be had.
+    fn register<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        let result = match self.lock(LOCK_TIMEOUT) {
+            Ok(mut state) => {
+                let result = change(&mut state);
+                self.update_interest(&state.waiters);
+                self.unlock(state);
+                result
+            }
+            Err(_) => change(&mut self.state.lock()),
+        };
+        self.host.own_slot().notify();
+        result
     }
 
     fn place_of(&self, ticket: TicketId) -> usize {
         (ticket.0 & self.memory.index_mask()) as usize
     }
+
+    /// Runs what is due with the lock, and takes the waiters of what other processes have resolved.
+    /// Returns the next deadline.
+    fn advance(&self, wake: &mut WakeList) -> Option<Time> {
+        let mut state = self.lock(LOCK_TIMEOUT).ok()?;
+        // Fails only for a time beyond all times, which the next command reports.
+        let _ = state.table.advance(self.now(&state));
+        let State { table, waiters, .. } = &mut *state;
+        waiters.take_if(|place| table.is_decided(place), wake);
+        waiters.take_subscribers(table.last_event(), wake);
+        self.update_interest(waiters);
+        let next_due = table.next_due();
+        self.unlock_and_notify(state);
+        Some(next_due)
+    }
+}
+
+/// A ticket that a thread parks on. See [`HostHome::park_on`].
+struct Parked<'a> {
+    home: &'a HostHome,
+    place: usize,
+}
+
+impl Drop for Parked<'_> {
+    fn drop(&mut self) {
+        let mut parked = self.home.parked.lock();
+        if let Some(at) = parked.iter().position(|&place| place == self.place) {
+            parked.swap_remove(at);
+        }
+    }
 }
 
 impl Ticked for HostHome {
     fn run_due(&self) -> bool {
-        let host = &self.host;
-        let bell = host.bell();
+        let (host, own) = (&self.host, self.host.own_slot());
+        let seq = own.events.seq();
         self.reap();
+        // Before the list is read: a thread that parks later wakes the ticker.
+        own.set_wake_before(0);
+        let parked = self.parked.lock().clone();
+        let registered = self.state.lock().waiters.is_registered();
+        let awaited = registered || !parked.is_empty();
+        let read_due = || {
+            let next_due = || table::held_and_due(&self.memory).1;
+            self.journal().read_committed(next_due).unwrap_or(0)
+        };
+        let mut due = if awaited { own.watch_deadline(read_due) } else { read_due() };
         let mut wake = WakeList::default();
-        let mut due = table::FOREVER;
-        match self.lock(LOCK_TIMEOUT) {
-            Ok(mut state) => {
-                // Fails only for a time beyond all times, which the next command reports.
-                let _ = state.table.advance(self.now(&state));
-                // Commands of other processes have resolved these, and had events.
-                let State { table, waiters, .. } = &mut *state;
-                waiters.take_if(|place| table.is_decided(place), &mut wake);
-                waiters.take_subscribers(table.last_event(), &mut wake);
-                host.listen(waiters.has_subscribers(), waiters.has_waiters());
-                due = table.next_due();
-                self.unlock_and_wake(state);
+        if registered || host.has_interest() || due <= Clock::Real.now() || !host.is_sound() {
+            due = self.advance(&mut wake).unwrap_or(FOREVER);
+            if awaited {
+                own.set_wake_before(due);
             }
-            Err(HomeError::Forked) => return false,
-            Err(_) => {}
         }
+        // The processes that resolved these may be stopped before they notify.
+        parked.into_iter().for_each(|place| host.notify_if_resolved(place));
         let mut state = self.state.lock();
         if self.steps.is_closed() {
             return false;
         }
-        let unusable = state.table.is_corrupt() || host.is_corrupt() || host.is_lost();
+        let unusable = state.table.is_corrupt() || self.steps.is_poisoned() || !host.is_sound();
         let State { waiters, alarmed, .. } = &mut *state;
         if unusable && !std::mem::replace(alarmed, true) {
             self.raise_alarm(waiters, &mut wake);
         }
-        let awaited = waiters.has_subscribers() || waiters.has_waiters() || host.has_sleepers();
         drop(state);
         wake.wake();
-        let mut sleep = if awaited { CHECK_INTERVAL } else { IDLE };
+        let mut sleep = if awaited { FILE_CHECK_INTERVAL } else { IDLE_INTERVAL };
         if awaited {
             let left = match due.saturating_sub(Clock::Real.now()) {
-                0 => DUE,
+                0 => OVERDUE_INTERVAL,
                 left => Duration::from_micros(left),
             };
             sleep = sleep.min(left);
-            sleep = if host.has_trees() { sleep.min(TREES) } else { sleep };
+            sleep = if host.has_inherited() { sleep.min(INHERITED_POLL) } else { sleep };
         }
         let wake_at = Instant::now() + sleep;
         loop {
             let left = wake_at.saturating_duration_since(Instant::now());
-            host.sleep(bell, due, awaited, left.min(CHECK_INTERVAL));
-            // A check of the file alone does not need the lock.
-            let idle = !awaited && host.bell() == bell && !host.is_lost();
+            host.park_ticker(seq, awaited, left.min(FILE_CHECK_INTERVAL));
+            // A check of the file alone needs nothing else.
+            let idle = !awaited && own.events.seq() == seq && (host.is_sound() || unusable);
             if !idle || Instant::now() >= wake_at {
                 return true;
             }
@@ -530,6 +637,10 @@ impl Home for HostHome {
 
     fn lifecycle(&self) -> Lifecycle {
         if self.host.is_forked() { Lifecycle::Forked } else { self.steps.get() }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.host.is_forked() || self.steps.is_closed()
     }
 
     #[inline(always)]
@@ -552,13 +663,11 @@ impl Home for HostHome {
     }
 
     fn query_known<Q: Query>(&self, query: &Q) -> Q::Answer {
-        match self.lock(LOCK_TIMEOUT) {
-            Ok(state) => query.answer(&state.table),
-            Err(_) => self.read_unlocked(|table| query.answer(table)),
-        }
+        self.read(|table| query.answer(table))
     }
 
-    /// Claims once more if the claim was not granted and processes were dead that had not been reaped.
+    /// Claims once more if the claim was not granted and processes were dead that had not been
+    /// reaped.
     fn claim<D: GrantDetail>(&self, claim: &Claim<'_>) -> Result<Placed<D>, Error> {
         let host = &self.host;
         let limit = match claim.wait {
@@ -590,10 +699,7 @@ impl Home for HostHome {
     }
 
     fn collect<D: GrantDetail>(&self, ticket: TicketId) -> Collected<D> {
-        match self.lock(LOCK_TIMEOUT) {
-            Ok(state) => Collected::of(&state.table, ticket),
-            Err(_) => self.read_unlocked(|table| Collected::of(table, ticket)),
-        }
+        self.read(|table| Collected::of(table, ticket))
     }
 
     #[inline(always)]
@@ -609,11 +715,11 @@ impl Home for HostHome {
     fn renew_at(&self, lease: LeaseId, now: Time) -> Result<Time, Error> {
         let host = &self.host;
         if !host.is_forked() && !host.is_detached() && host.is_sound() {
-            match host.settled(|| table::renew_quickly(&self.memory, lease, now)) {
-                Ok(Some(end)) => return Ok(end),
-                // The renewal stands: a roll-back leaves a word alone that was renewed since.
-                Err(unsettled) if !unsettled.undone && unsettled.found.is_some() => {
-                    return unsettled.found.ok_or(Error::Corrupt);
+            let renew = || table::renew_quickly(&self.memory, lease, now);
+            match self.journal().read_committed(renew) {
+                // A roll-back leaves a word alone that was renewed since.
+                Ok(Some(end)) | Err(Dirty { value: Some(end), rolled_back: false }) => {
+                    return Ok(end);
                 }
                 _ => {}
             }
@@ -644,73 +750,73 @@ impl Home for HostHome {
 
     fn ticket(&self, ticket: TicketId) -> Option<TicketState> {
         let read = || table::ticket_state(&self.memory, ticket);
-        let found = self.host.settled(read).unwrap_or_else(|_| match self.lock(LOCK_TIMEOUT) {
-            Ok(state) => state.table.ticket(ticket),
-            Err(_) => self.read_unlocked(|table| table.ticket(ticket)),
-        });
-        self.unless_lost(found)
+        for _ in 0..READ_TRIES {
+            match self.journal().read_committed(read) {
+                Ok(found) => return self.unless_lost(found),
+                // It waits until the command that resolves it is committed.
+                Err(Dirty { value: found @ Some(TicketState::Waiting), rolled_back: false }) => {
+                    return self.unless_lost(found);
+                }
+                Err(_) => std::hint::spin_loop(),
+            }
+        }
+        self.unless_lost(self.read(|table| table.ticket(ticket)))
     }
 
-    /// Sleeps on the ticket in the file, which any process wakes that resolves it, and on the alarm of
-    /// this process.
+    /// See the table in the module's text.
     fn wait_ticket(
         &self,
         ticket: TicketId,
-        _: Role,
+        _: WakerKind,
         until: Option<Instant>,
     ) -> Result<Option<TicketState>, Error> {
-        let host = &self.host;
-        let mut sleeper = None;
+        let place = self.place_of(ticket);
+        let mut parked = None;
+        let mut advanced = false;
         loop {
+            // Before anything that an alarm is raised for is read.
             let alarm = self.alarm.load(Ordering::Acquire);
             let found = self.ticket(ticket);
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             if found != Some(TicketState::Waiting) || left.is_some_and(|left| left.is_zero()) {
                 return Ok(found);
             }
-            self.check_open()?;
-            sleeper.get_or_insert_with(|| host.sleeper());
-            let mut sleep = left.unwrap_or(Duration::MAX);
+            self.lifecycle().check_open()?;
+            if self.host.is_corrupt() {
+                return Err(Error::Corrupt);
+            }
+            let mut time = left.unwrap_or(Duration::MAX);
             if let Some(end) = table::wait_end(&self.memory, ticket) {
-                let overdue_at = end.saturating_add(OVERDUE);
-                match overdue_at.saturating_sub(Clock::Real.now()) {
-                    // A process may keep the lock from all that would refuse the ticket.
+                match end.saturating_sub(Clock::Real.now()) {
+                    // Only in a damaged table does a ticket outlast its end.
+                    0 if advanced => return Err(Error::Corrupt),
                     0 => {
-                        self.run(OVERDUE_LOCK_TIMEOUT, |table, now| table.advance(now))?;
-                        sleep = sleep.min(CHECK_INTERVAL);
+                        self.run(END_LOCK_TIMEOUT, |table, now| table.advance(now))?;
+                        advanced = true;
+                        continue;
                     }
-                    left => sleep = sleep.min(Duration::from_micros(left)),
+                    left => time = time.min(Duration::from_micros(left)),
                 }
             }
-            host.sleep_on_ticket(self.place_of(ticket), (&self.alarm, alarm), sleep);
-            host.check_file();
+            parked.get_or_insert_with(|| self.park_on(place));
+            self.host.park_on_ticket(place, (&self.alarm, alarm), time);
         }
     }
 
-    fn watch(&self, ticket: TicketId, role: Role, waker: &Waker) -> Option<TicketState> {
+    fn watch(&self, ticket: TicketId, kind: WakerKind, waker: &Waker) -> Option<TicketState> {
         if self.host.is_forked() {
             return None;
         }
         let waker = waker.clone();
-        let place = self.place_of(ticket);
-        let Ok(mut state) = self.lock(LOCK_TIMEOUT) else {
-            let found = self.unless_lost(self.read_unlocked(|table| table.ticket(ticket)));
-            let mut state = self.state.lock();
-            let unused = match found {
-                Some(TicketState::Waiting) => state.waiters.add(place, role, waker),
-                _ => Some(waker),
-            };
-            drop(state);
-            drop(unused);
-            return found;
-        };
-        let found = self.unless_lost(state.table.ticket(ticket));
-        let unused = match found {
-            Some(TicketState::Waiting) => state.waiters.add(place, role, waker),
-            _ => Some(waker),
-        };
-        self.note_waiters(&state);
-        drop(state);
+        let (found, unused) = self.register(|state| {
+            let found = self.unless_lost(state.table.ticket(ticket));
+            match found {
+                Some(TicketState::Waiting) => {
+                    (found, state.waiters.add(self.place_of(ticket), kind, waker))
+                }
+                _ => (found, Some(waker)),
+            }
+        });
         drop(unused);
         found
     }
@@ -719,17 +825,18 @@ impl Home for HostHome {
         if self.host.is_forked() {
             return Err(Error::Forked);
         }
-        let mut fd = SignalFd::new()?;
+        let mut fd = EventFd::new()?;
         let mut state = self.lock(LOCK_TIMEOUT)?;
         match self.unless_lost(state.table.ticket(ticket)) {
             None => return Err(Error::UnknownTicket),
             Some(TicketState::Waiting) => {
                 fd = state.waiters.descriptor(self.place_of(ticket), fd);
-                self.note_waiters(&state);
+                self.update_interest(&state.waiters);
             }
-            Some(_) => fd.raise(),
+            Some(_) => fd.notify(),
         }
         drop(state);
+        self.host.own_slot().notify();
         fd.share()
     }
 
@@ -737,20 +844,7 @@ impl Home for HostHome {
         if self.host.is_forked() {
             return Subscription::default();
         }
-        match self.lock(LOCK_TIMEOUT) {
-            Ok(mut state) => {
-                let last = state.table.last_event();
-                let subscription = state.waiters.subscribe(last, waker);
-                self.note_waiters(&state);
-                self.unlock_and_wake(state);
-                subscription
-            }
-            Err(_) => {
-                let mut state = self.state.lock();
-                let last = state.table.last_event();
-                state.waiters.subscribe(last, waker)
-            }
-        }
+        self.register(|state| state.waiters.subscribe(state.table.last_event(), waker))
     }
 
     fn unsubscribe(&self, subscription: Subscription) {
@@ -765,24 +859,16 @@ impl Home for HostHome {
     }
 
     fn poison(&self) {
-        if self.host.is_forked() {
-            return;
+        if !self.host.is_forked() {
+            self.end(Steps::poison);
         }
-        let mut wake = WakeList::default();
-        self.steps.poison();
-        self.raise_alarm(&mut self.state.lock().waiters, &mut wake);
-        wake.wake();
     }
 
     fn close(&self) {
-        if self.host.is_forked() {
-            return;
+        if !self.host.is_forked() {
+            self.end(Steps::close);
+            self.detach();
         }
-        let mut wake = WakeList::default();
-        self.steps.close();
-        self.raise_alarm(&mut self.state.lock().waiters, &mut wake);
-        wake.wake();
-        self.leave();
     }
 
     fn at_rest(&self, act: &mut dyn FnMut()) {
@@ -796,16 +882,14 @@ impl Home for HostHome {
 }
 
 impl HostHome {
-    /// The state of a lease. A state that may be rolled back is not reported, but that a lease is held
-    /// is true until it is not.
+    /// The state of a lease. An uncommitted state is not returned, except that a lease is held: it
+    /// is until the command that ends it is committed.
     #[inline(always)]
     fn state_by(&self, lease: LeaseId, clock: impl Fn() -> Time) -> Option<LeaseState> {
-        let host = &self.host;
-        let found = match host.settled(|| table::lease_state(&self.memory, lease, &clock)) {
-            Ok(found) => found,
-            Err(unsettled) if !unsettled.undone && unsettled.found == Some(LeaseState::Held) => {
-                unsettled.found
-            }
+        let read = || table::lease_state(&self.memory, lease, &clock);
+        let found = match self.journal().read_committed(read) {
+            Ok(found)
+            | Err(Dirty { value: found @ Some(LeaseState::Held), rolled_back: false }) => found,
             Err(_) => match self.lock(LOCK_TIMEOUT) {
                 Ok(state) => {
                     let found = state.table.state(lease, self.now(&state));
@@ -817,7 +901,7 @@ impl HostHome {
         };
         match found {
             // Over, even if no process has been able to lock the table and end it.
-            Some(LeaseState::Held) if host.is_lost() => Some(LeaseState::Expired),
+            Some(LeaseState::Held) if self.host.is_lost() => Some(LeaseState::Expired),
             found => found,
         }
     }
@@ -827,22 +911,17 @@ impl HostOps for HostHome {
     fn info(&self) -> HostInfo {
         // As it was before this took the lock itself.
         let lock = self.host.lock_info();
-        match self.lock(LOCK_TIMEOUT) {
-            Ok(state) => self.host.info(&state.table, lock),
-            Err(_) => self.read_unlocked(|table| self.host.info(table, lock)),
-        }
+        self.read(|table| self.host.info(table, lock))
     }
 
     fn keep_for_children(&self, lease: LeaseId) -> Result<Inherited, Error> {
         let host = &self.host;
-        let (descriptor, slot) = host.new_tree()?;
+        let (descriptor, slot) = host.new_inherited()?;
         let state = self.lock(LOCK_TIMEOUT)?;
         let now = self.now(&state);
-        if host.is_haunted(slot) {
-            self.reap_slot(&state, slot, now);
-        }
-        // Before the lease is: what belongs to a slot that counts as free is never given back.
-        host.settle_tree(slot, now);
+        self.reap_stale_owner(&state.table, slot, now);
+        // Before the lease is transferred: what belongs to a free slot is never reaped.
+        host.fill_slot(slot, slot_state::INHERITED, now);
         let to = owner_of(slot);
         let named = state.table.apply(self.issuer, &SetPrincipal { owner: to }, now);
         let transfer = Transfer { lease, to };
@@ -850,7 +929,7 @@ impl HostOps for HostHome {
         if given.is_err() {
             host.free_slot(slot);
         }
-        self.unlock_and_wake(state);
+        self.unlock_and_notify(state);
         given?;
         Ok(Inherited::new(lease, descriptor))
     }
@@ -870,19 +949,19 @@ mod tests {
 
     use super::*;
     use crate::table::query::Verify;
-    use crate::table::{FOREVER, Limits, Settings, command};
+    use crate::table::{Limits, command};
 
     fn open(path: &std::path::Path) -> Arc<HostHome> {
         let limits = Limits { leases: 8, tickets: 8, resources: 8, history: 8 };
-        let place = Place { path: path.to_owned(), mode: 0o600 };
-        HostHome::open(place, Settings { limits, ..Settings::default() }).expect("it is made")
+        let path = HostPath { path: path.to_owned(), mode: 0o600 };
+        HostHome::open(path, Settings { limits, ..Settings::default() }).expect("it is made")
     }
 
     fn is_granted(claimed: Result<Placed<()>, Error>) -> bool {
         matches!(claimed, Ok(Placed { outcome: Outcome::Granted(_), .. }))
     }
 
-    /// What was begun is undone, the others go on, and the one that panicked is told so from then on.
+    /// The command is rolled back, other processes go on, and this one is told so from then on.
     #[test]
     fn a_panic_in_a_command_is_one_processs_own_affair() {
         let path = std::env::temp_dir().join(format!("tern-panic-{}", std::process::id()));
@@ -905,20 +984,20 @@ mod tests {
         std::fs::remove_file(path).expect("it is there");
     }
 
-    /// An owner that has only had the lock for a while is waited for, also if nobody has noted any time yet.
+    /// An owner that has had the lock for a moment is waited for, even if no time was noted yet.
     #[test]
     fn who_takes_its_time_is_not_stuck() {
         let path = std::env::temp_dir().join(format!("tern-slow-{}", std::process::id()));
         let (one, other) = (open(&path), open(&path));
         let claim = Claim { ttl: FOREVER, ..Claim::one("holder", &["gpu"]) };
         let guard = one.lock(LOCK_TIMEOUT).expect("it has the lock");
-        one.host.note_time(0);
+        one.host.file.preamble.since.store(0, Ordering::Relaxed);
         let waits = std::thread::spawn(move || {
             let claimed = other.claim::<()>(&claim);
             other.close();
             claimed
         });
-        // Longer than those who wait sleep before they look.
+        // Longer than `OWNER_POLL`.
         std::thread::sleep(Duration::from_millis(100));
         drop(guard);
         assert!(is_granted(waits.join().expect("the claim does not panic")));
@@ -926,7 +1005,57 @@ mod tests {
         std::fs::remove_file(path).expect("it is there");
     }
 
-    /// Somebody drops a lease while a panic of its own unwinds: that is a command like any other.
+    /// A thread that waits for the resource, once its ticket is on the list.
+    fn waiter(home: &Arc<HostHome>) -> std::thread::JoinHandle<Result<Option<TicketState>, Error>> {
+        let claim = Claim { ttl: FOREVER, wait: FOREVER, ..Claim::one("waiter", &["gpu"]) };
+        let Ok(Placed::<()> { outcome: Outcome::Waiting(ticket), .. }) = home.claim(&claim) else {
+            panic!("it is taken")
+        };
+        let own = home.clone();
+        let waits = std::thread::spawn(move || own.wait_ticket(ticket, WakerKind::Primary, None));
+        while home.parked.lock().is_empty() {
+            std::thread::yield_now();
+        }
+        waits
+    }
+
+    #[test]
+    fn resolved_ticket_whose_notification_is_missing_wakes_its_waiter() {
+        let path = std::env::temp_dir().join(format!("tern-missing-{}", std::process::id()));
+        let (one, other) = (open(&path), open(&path));
+        let claim = Claim { ttl: FOREVER, ..Claim::one("holder", &["gpu"]) };
+        let Ok(Placed::<()> { outcome: Outcome::Granted(lease), .. }) = other.claim(&claim) else {
+            panic!("it is free")
+        };
+        let waits = waiter(&one);
+        let state = other.lock(LOCK_TIMEOUT).expect("it has the lock");
+        state.table.release(other.now(&state), lease).expect("it is held");
+        // As a process that is stopped after it has unlocked.
+        drop(state);
+        let found = waits.join().expect("the wait does not panic");
+        assert!(matches!(found, Ok(Some(TicketState::Granted(_)))), "{found:?}");
+        one.close();
+        other.close();
+        std::fs::remove_file(path).expect("it is there");
+    }
+
+    #[test]
+    fn panic_in_a_command_wakes_other_threads_that_wait() {
+        let path = std::env::temp_dir().join(format!("tern-poison-{}", std::process::id()));
+        let one = open(&path);
+        let claim = Claim { ttl: FOREVER, ..Claim::one("holder", &["gpu"]) };
+        assert!(is_granted(one.claim(&claim)));
+        let waits = waiter(&one);
+        let cut_short = catch_unwind(AssertUnwindSafe(|| {
+            one.run::<()>(LOCK_TIMEOUT, |_, _| panic!("on purpose, for a test"))
+        }));
+        assert!(cut_short.is_err());
+        assert_eq!(waits.join().expect("the wait does not panic"), Err(Error::Corrupt));
+        one.close();
+        std::fs::remove_file(path).expect("it is there");
+    }
+
+    /// A lease is dropped while another panic unwinds: that is a command like any other.
     #[test]
     fn what_is_done_while_unwinding_counts() {
         struct Release<'a>(&'a HostHome, LeaseId);

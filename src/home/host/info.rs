@@ -1,29 +1,29 @@
-//! What there is to know of a file: for people who want to see who uses it and whether all is well.
+//! What a file and the processes that use it look like, for people.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use super::layout::slot_state;
-use super::{Host, lock_word, owner_of};
-use crate::home::arrays::{Arrays, Undo};
+use super::{Attachment, lock, owner_of};
+use crate::memory::{Arrays, UndoLog};
 use crate::table::{Table, Time};
 
-/// A shared file, and who uses it, as [`LeaseManager::host`](crate::LeaseManager::host) tells it.
+/// A shared file and the processes that use it: [`LeaseManager::host`](crate::LeaseManager::host).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostInfo {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
-    /// How large it is.
+    /// Its size.
     pub bytes: u64,
     /// Every process that uses it.
     pub processes: Vec<ProcessInfo>,
-    /// Who has its lock now, if anybody has: a process that has it for long does not go on.
+    /// The owner of its lock now. A process that has it for long is not running.
     pub lock: Option<LockInfo>,
-    /// Changes that were undone because their author died, so far.
+    /// The number of commands that were rolled back because their process died.
     pub roll_backs: u64,
-    /// Processes that were found dead, so far.
+    /// The number of processes that were found dead.
     pub deaths: u64,
-    /// The table makes no sense any more.
+    /// The table is damaged.
     pub corrupt: bool,
 }
 
@@ -32,34 +32,35 @@ pub struct HostInfo {
 pub struct ProcessInfo {
     /// Its number, as it sees itself: processes in different containers may have the same.
     pub process: u32,
-    /// Its number is the same here: it is in the PID namespace of the process that asks. If not, what has that number here is another process.
+    /// Is it in the PID namespace of the process that asks? If not, its number means another process
+    /// here.
     pub here: bool,
     /// The number under which the table knows it, see [`Claim::owner`](crate::table::Claim::owner).
     pub owner: u16,
-    /// How it is.
+    /// Whether it lives.
     pub life: Life,
     /// Since when it uses the file.
     pub since: Time,
-    /// How many leases it holds.
+    /// The number of leases that it holds.
     pub leases: u32,
-    /// How many claims of its wait.
+    /// The number of its claims that wait.
     pub tickets: u32,
 }
 
-/// How a process is.
+/// Whether a process lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Life {
     /// It lives.
     Lives,
     /// It is dying: its memory is being freed, its files may still be open.
     Dying,
-    /// It is gone, and nobody has taken note yet.
+    /// It is gone, and what it had was not given back yet.
     Gone,
-    /// Not one process but all that have inherited a lease.
+    /// All processes that have inherited a lease.
     Tree,
 }
 
-/// Who has the lock of a shared file.
+/// The owner of the lock of a shared file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LockInfo {
     /// The process, as it sees itself.
@@ -68,25 +69,24 @@ pub struct LockInfo {
     pub since: Time,
 }
 
-impl Host {
-    /// Who has the lock.
+impl Attachment {
+    /// The owner of the lock.
     pub fn lock_info(&self) -> Option<LockInfo> {
         let word = self.file.preamble.word.get();
-        lock_word::slot_in(word)?;
+        lock::slot_in(word)?;
         let since = self.file.preamble.since.load(Ordering::Relaxed);
         Some(LockInfo { process: self.process_of(word), since })
     }
 
-    /// What there is to know, the lock apart.
-    pub fn info<U: Undo>(&self, table: &Table<Arrays<U>>, lock: Option<LockInfo>) -> HostInfo {
+    pub fn info<U: UndoLog>(&self, table: &Table<Arrays<U>>, lock: Option<LockInfo>) -> HostInfo {
         let (leases, tickets) = (table.leases(), table.tickets());
         let processes = self.used_slots().filter_map(|(index, slot)| {
             let taken = self.is_taken(index);
             let life = match slot.state.load(Ordering::Acquire) {
                 slot_state::FREE => return None,
                 _ if !taken => Life::Gone,
-                slot_state::TREE => Life::Tree,
-                _ if !slot.life.goes_on() => Life::Dying,
+                slot_state::INHERITED => Life::Tree,
+                _ if !slot.life.is_alive() => Life::Dying,
                 _ => Life::Lives,
             };
             let owner = owner_of(index);
@@ -101,7 +101,7 @@ impl Host {
             })
         });
         HostInfo {
-            path: self.place.path.clone(),
+            path: self.path.path.clone(),
             bytes: self.file.size as u64,
             processes: processes.collect(),
             lock,

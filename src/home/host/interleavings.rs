@@ -1,6 +1,7 @@
-//! The words of a file that processes change without its lock, through the interleavings that loom finds. The kernel is played by a lock and a condition
-//! variable: what it compares before a sleep, it compares with the same lock with which it wakes. No sleep ends by itself, unless the model says so: one that
-//! nobody ends is reported as a deadlock.
+//! Loom models of the words of a file that processes change without its lock. A lock and a
+//! condition variable stand for the kernel: what it compares before a sleep, it compares with the
+//! lock with which it wakes. No sleep ends by itself, unless the model says so: loom reports a
+//! sleep without an end as a deadlock.
 
 use std::collections::BTreeSet;
 use std::ptr::NonNull;
@@ -10,17 +11,20 @@ use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 
-use super::bell::Bell;
+use super::event_count::EventCount;
 use super::journal::Journal;
-use super::layout::Preamble;
-use super::lock_word::{LockWord, Surroundings, Waited, is_of_generation, slot_in, word_of};
-use crate::home::arrays::Undo;
-use crate::home::settled::Undoable;
-use crate::rt::atomic::{AtomicU32, Ordering};
+use super::layout::{Preamble, Slot};
+use super::lock::{
+    Acquired, LockPlatform, LockTimeout, LockWord, is_of_generation, slot_in, word_of,
+};
+use crate::home::read_committed::ReadCommitted;
+use crate::memory::UndoLog;
+use crate::rt::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use crate::table::cell::{Cell, Cell64, Touched};
 use crate::zeroed::ZeroedArray;
 
-/// Explores the model, and checks that it came to exactly these observations: a model that never saw the interesting ones would prove nothing.
+/// Explores the model, and checks that it came to exactly these observations: a model that never
+/// came to the interesting ones would prove nothing.
 fn explore<T: Ord + Clone + std::fmt::Debug + Send + 'static>(
     preemptions: Option<usize>,
     expected: &[T],
@@ -40,40 +44,40 @@ fn explore<T: Ord + Clone + std::fmt::Debug + Send + 'static>(
 
 const SLOTS: usize = 3;
 
-/// What the kernel knows: which slots are taken, and by which of the processes that came one after the other.
+/// What the kernel knows: which slots are taken, and by which generation.
 #[derive(Default)]
 struct Kernel {
     alive: Mutex<[u32; SLOTS]>,
-    news: Condvar,
+    woken: Condvar,
 }
 
 impl Kernel {
     fn wait(&self, asleep: impl Fn(&[u32; SLOTS]) -> bool) {
         let alive = self.alive.lock().unwrap();
         if asleep(&alive) {
-            drop(self.news.wait(alive).unwrap());
+            drop(self.woken.wait(alive).unwrap());
         }
     }
 
     fn wake_one(&self) {
         let _alive = self.alive.lock().unwrap();
-        self.news.notify_one();
+        self.woken.notify_one();
     }
 
-    /// A process comes, and its word.
+    /// A process attaches. Returns its word.
     fn attach(&self, slot: usize, generation: u32) -> u32 {
         self.alive.lock().unwrap()[slot] = generation;
         word_of(slot, generation)
     }
 
-    /// The process in this slot is gone, and whoever sleeps hears of it.
+    /// The process in this slot is gone, which wakes all that sleep.
     fn kill(&self, slot: usize) {
         self.alive.lock().unwrap()[slot] = 0;
-        self.news.notify_all();
+        self.woken.notify_all();
     }
 }
 
-/// A lock, what it guards, and who waits for it.
+/// A lock and what it guards.
 struct File {
     word: LockWord,
     guarded: UnsafeCell<u32>,
@@ -85,8 +89,8 @@ struct File {
 // SAFETY: what is guarded is used with the lock only, which loom checks.
 unsafe impl Sync for File {}
 
-impl Surroundings for File {
-    fn sleep(&self, word: &AtomicU32, value: u32) {
+impl LockPlatform for File {
+    fn park(&self, word: &AtomicU32, seen: u32) {
         if self
             .naps
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |it| it.checked_sub(1))
@@ -94,18 +98,18 @@ impl Surroundings for File {
         {
             return;
         }
-        let slot = slot_in(value).expect("somebody has it");
-        let lives = |alive: &[u32; SLOTS]| alive[slot] != 0 && is_of_generation(value, alive[slot]);
-        self.kernel.wait(|alive| word.load(Ordering::Relaxed) == value && lives(alive));
+        let slot = slot_in(seen).expect("it has an owner");
+        let lives = |alive: &[u32; SLOTS]| alive[slot] != 0 && is_of_generation(seen, alive[slot]);
+        self.kernel.wait(|alive| word.load(Ordering::Relaxed) == seen && lives(alive));
     }
 
-    fn lives(&self, word: u32) -> bool {
-        let slot = slot_in(word).expect("somebody has it");
+    fn owner_alive(&self, word: u32) -> bool {
+        let slot = slot_in(word).expect("it has an owner");
         let alive = self.kernel.alive.lock().unwrap()[slot];
         alive != 0 && is_of_generation(word, alive)
     }
 
-    fn is_too_long(&self, _waited: Duration) -> bool {
+    fn timed_out(&self, _waited: Duration) -> bool {
         false
     }
 }
@@ -117,16 +121,18 @@ impl File {
     }
 
     /// Takes the lock as a process does, and adds one to what it guards.
-    fn lock(&self, own: u32) -> Waited {
-        let waited =
-            if self.word.try_take(own) { Waited::Freed } else { self.word.wait(own, self) };
+    fn lock(&self, own: u32) -> Result<Acquired, LockTimeout> {
+        let acquired = match self.word.try_lock(own) {
+            true => Ok(Acquired::Clean),
+            false => self.word.lock(own, self),
+        };
         // SAFETY: this has the lock, which loom checks.
         self.guarded.with_mut(|guarded| unsafe { *guarded += 1 });
-        waited
+        acquired
     }
 
     fn unlock(&self) {
-        self.word.free(|_| self.kernel.wake_one());
+        self.word.unlock(|_| self.kernel.wake_one());
     }
 
     /// How often it was locked.
@@ -136,7 +142,7 @@ impl File {
     }
 }
 
-/// One after the other, and nobody is left asleep.
+/// One owner at a time, and no waiter is left asleep.
 #[test]
 fn the_lock_excludes_and_wakes() {
     explore(Some(3), &[3], || {
@@ -145,28 +151,28 @@ fn the_lock_excludes_and_wakes() {
         let others = [words[1], words[2]].map(|own| {
             let file = file.clone();
             thread::spawn(move || {
-                file.lock(own);
+                file.lock(own).unwrap();
                 file.unlock();
             })
         });
-        file.lock(words[0]);
+        file.lock(words[0]).unwrap();
         file.unlock();
         others.into_iter().for_each(|other| other.join().unwrap());
         file.count()
     });
 }
 
-/// Who looks again before anybody has woken it finds the owner alive, and takes nothing from it.
+/// A waiter that looks again before it was woken finds the owner alive, and does not take over.
 #[test]
 fn a_living_owner_keeps_the_lock() {
     explore(Some(3), &[2], || {
         let file = File::new(1);
         let words = [0, 1].map(|slot| file.kernel.attach(slot, 1));
-        file.lock(words[0]);
+        file.lock(words[0]).unwrap();
         let other = {
             let file = file.clone();
             thread::spawn(move || {
-                assert_eq!(file.lock(words[1]), Waited::Freed);
+                assert_eq!(file.lock(words[1]), Ok(Acquired::Clean));
                 file.unlock();
             })
         };
@@ -176,108 +182,203 @@ fn a_living_owner_keeps_the_lock() {
     });
 }
 
-/// A process dies with the lock: one of those who wait inherits it, once, and sees what the dead one had done; the others get it from that one.
+/// A process dies with the lock: one waiter takes over from it and sees what it had done; the
+/// others get the lock from that one.
 #[test]
 fn a_dead_owners_lock_is_inherited_once() {
-    let (freed, inherited) = ("freed", "inherited");
-    let told = move |waited| match waited {
-        Waited::Freed => freed,
-        Waited::Inherited(_) => inherited,
-        Waited::InVain(_) => "in vain",
-    };
-    explore(Some(3), &[[freed, inherited], [inherited, freed]], move || {
+    let died = |acquired| matches!(acquired, Ok(Acquired::OwnerDied { .. }));
+    explore(Some(3), &[[false, true], [true, false]], move || {
         let file = File::new(0);
         let words = [0, 1, 2].map(|slot| file.kernel.attach(slot, 1));
-        assert_eq!(file.lock(words[0]), Waited::Freed);
+        assert_eq!(file.lock(words[0]), Ok(Acquired::Clean));
         let others = [words[1], words[2]].map(|own| {
             let file = file.clone();
             thread::spawn(move || {
-                let waited = file.lock(own);
+                let acquired = file.lock(own);
                 assert!(file.count() >= 2);
                 file.unlock();
-                waited
+                acquired
             })
         });
         file.kernel.kill(0);
-        let waited = others.map(|other| told(other.join().unwrap()));
+        let acquired = others.map(|other| died(other.join().unwrap()));
         assert_eq!(file.count(), 3);
-        waited
+        acquired
     });
 }
 
-/// The slot of the dead owner is taken by another process, which takes the lock: nobody who had found the owner dead takes it from that one.
+/// The slot of the dead owner is taken by another process, which takes the lock: a waiter that had
+/// found the owner dead does not take over from that one.
 #[test]
 fn a_slot_that_is_used_again_is_not_taken_for_dead() {
     explore(Some(3), &[0, 1], || {
         let file = File::new(0);
         let words = [0, 1].map(|slot| file.kernel.attach(slot, 1));
-        assert_eq!(file.lock(words[0]), Waited::Freed);
+        assert_eq!(file.lock(words[0]), Ok(Acquired::Clean));
         file.kernel.kill(0);
         let waits = |own: u32| {
             let file = file.clone();
             thread::spawn(move || {
-                let waited = file.lock(own);
+                let acquired = file.lock(own);
                 file.unlock();
-                matches!(waited, Waited::Inherited(_))
+                matches!(acquired, Ok(Acquired::OwnerDied { .. }))
             })
         };
         let old = waits(words[1]);
         let new = waits(file.kernel.attach(0, 2));
         let (old, new) = (old.join().unwrap(), new.join().unwrap());
-        assert!(old != new, "inherited by both or by none");
+        assert!(old != new, "taken over by both or by none");
         assert_eq!(file.count(), 3);
         u32::from(old)
     });
 }
 
-/// A keeper that looks and sleeps, and somebody who has something for it and rings: it gets up for that.
+/// A ticker that looks and parks, and a process that has something for it and notifies.
 #[test]
-fn a_ring_is_never_missed() {
+fn notification_is_never_missed() {
     explore(None, &[0, 1], || {
-        let shared = Arc::new((Bell::default(), AtomicU32::new(0), Kernel::default()));
+        let shared = Arc::new((EventCount::default(), AtomicU32::new(0), Kernel::default()));
         let other = shared.clone();
-        let ringer = thread::spawn(move || {
-            let (bell, news, kernel) = &*other;
+        let notifier = thread::spawn(move || {
+            let (events, news, kernel) = &*other;
             news.store(1, Ordering::Relaxed);
-            bell.ring(|_| kernel.wake_one());
+            events.notify(|_| kernel.wake_one());
         });
-        let (bell, news, kernel) = &*shared;
-        let mut sleeps = 0;
+        let (events, news, kernel) = &*shared;
+        let mut parks = 0;
         loop {
-            let seen = bell.shows();
+            let seq = events.seq();
             if news.load(Ordering::Relaxed) == 1 {
                 break;
             }
-            sleeps = 1;
-            bell.sleep(|word| kernel.wait(|_| word.load(Ordering::Relaxed) == seen));
+            parks = 1;
+            events.park(|word| kernel.wait(|_| word.load(Ordering::Relaxed) == seq));
         }
-        ringer.join().unwrap();
-        sleeps
+        notifier.join().unwrap();
+        parks
     });
 }
 
-/// A reader without the lock is told of no change that is undone, by a journal that undoes it while it looks.
+/// A ticker that parks until the next deadline, and a command that sets an earlier one: the ticker
+/// does not sleep beyond it.
 #[test]
-fn what_a_journal_undoes_is_told_to_nobody() {
+fn earlier_deadline_is_never_missed() {
+    const LATE: u64 = 9;
+    const EARLY: u64 = 5;
+    explore(None, &[0, 1], || {
+        let shared = Arc::new((Slot::default(), AtomicU64::new(LATE), Kernel::default()));
+        let other = shared.clone();
+        let command = thread::spawn(move || {
+            let (slot, next_deadline, kernel) = &*other;
+            next_deadline.store(EARLY, Ordering::Relaxed);
+            fence(Ordering::SeqCst);
+            if slot.is_woken_for(EARLY) {
+                slot.events.notify(|_| kernel.wake_one());
+            }
+        });
+        let (slot, next_deadline, kernel) = &*shared;
+        let mut parks = 0;
+        loop {
+            let seq = slot.events.seq();
+            slot.set_wake_before(0);
+            if slot.watch_deadline(|| next_deadline.load(Ordering::Relaxed)) == EARLY {
+                break;
+            }
+            parks = 1;
+            slot.events.park(|word| kernel.wait(|_| word.load(Ordering::Relaxed) == seq));
+        }
+        command.join().unwrap();
+        parks
+    });
+}
+
+/// A thread puts its ticket on the list and parks; the ticker, which says that it watches nothing
+/// before it reads the list, does not park while the ticket is on it.
+#[test]
+fn parked_thread_always_has_a_ticker_that_watches() {
+    explore(Some(3), &[()], || {
+        let shared = Arc::new((Slot::default(), Mutex::new(false), Kernel::default()));
+        let other = shared.clone();
+        let waiter = thread::spawn(move || {
+            let (slot, parked, kernel) = &*other;
+            *parked.lock().unwrap() = true;
+            if slot.watches_nothing() {
+                slot.events.notify(|_| kernel.wake_one());
+            }
+        });
+        let (slot, parked, kernel) = &*shared;
+        loop {
+            let seq = slot.events.seq();
+            slot.set_wake_before(0);
+            if *parked.lock().unwrap() {
+                break;
+            }
+            slot.events.park(|word| kernel.wait(|_| word.load(Ordering::Relaxed) == seq));
+        }
+        waiter.join().unwrap();
+    });
+}
+
+/// A thread parks on a ticket and an alarm, and is woken by either: no other thread has to look.
+#[test]
+fn waiter_is_woken_by_resolution_and_by_alarm() {
+    explore(Some(3), &["resolved", "closed"], || {
+        // The result of the ticket, the flag of the lifecycle, the alarm.
+        let words = [(); 3].map(|()| AtomicU32::new(0));
+        let shared = Arc::new((words, Kernel::default()));
+        let [first, second] = [shared.clone(), shared.clone()];
+        let resolver = thread::spawn(move || {
+            let ([result, ..], kernel) = &*first;
+            result.store(1, Ordering::Release);
+            kernel.wake_one();
+        });
+        let closer = thread::spawn(move || {
+            let ([_, closed, alarm], kernel) = &*second;
+            closed.store(1, Ordering::Release);
+            alarm.fetch_add(1, Ordering::Release);
+            kernel.wake_one();
+        });
+        let ([result, closed, alarm], kernel) = &*shared;
+        let found = loop {
+            let seen = alarm.load(Ordering::Acquire);
+            if result.load(Ordering::Acquire) != 0 {
+                break "resolved";
+            }
+            if closed.load(Ordering::Acquire) != 0 {
+                break "closed";
+            }
+            kernel.wait(|_| {
+                result.load(Ordering::Relaxed) == 0 && alarm.load(Ordering::Relaxed) == seen
+            });
+        };
+        resolver.join().unwrap();
+        closer.join().unwrap();
+        found
+    });
+}
+
+/// A reader without the lock never returns a change that the journal rolls back meanwhile.
+#[test]
+fn change_that_a_journal_rolls_back_is_never_read() {
     explore(None, &[None, Some(0)], || journal(|journal| journal.roll_back().unwrap()));
 }
 
 #[test]
-fn what_a_journal_commits_is_told_once_it_counts() {
+fn change_that_a_journal_commits_is_read_from_then_on() {
     explore(None, &[None, Some(0), Some(1)], || journal(|journal| journal.commit()));
 }
 
-/// What a reader is told of a cell in which 1 is written, before this is done with it.
+/// What a reader finds in a cell in which 1 is written, before this end of the command.
 fn journal(end: impl Fn(&Journal)) -> Option<u64> {
     let preamble: &'static Preamble = Box::leak(Box::default());
     let table: &'static [Cell64; 1] = Box::leak(Box::default());
     let notes = ZeroedArray::try_new(4).unwrap();
-    // SAFETY: the cells stay for ever, and are all of the table.
+    // SAFETY: the cells stay forever, and are all of the table.
     let journal =
         unsafe { Journal::new(preamble, notes, NonNull::from(table).cast(), size_of_val(table)) };
     let own = journal.clone();
-    let reader = thread::spawn(move || own.settled(|| table[0].get()).ok());
-    journal.note(Touched::Word(&table[0]));
+    let reader = thread::spawn(move || own.read_committed(|| table[0].get()).ok());
+    journal.record(Touched::Word(&table[0]));
     table[0].put(1);
     end(&journal);
     reader.join().unwrap()

@@ -1,19 +1,28 @@
-//! The undo journal: what a command is about to change is noted in the file first, so that whoever takes the lock next can undo it if the
-//! author died, at whatever instruction.
+//! The undo journal of a file: the next owner of the lock can roll back what a dead one had begun.
 //!
-//! **Why that is enough.** A note is written, then the length that makes it count, then the cell itself; each store releases, and a
-//! processor that dies has done its stores in order. So whenever a cell has changed, its note counts. A command is done when the length
-//! goes back to 0, which is one store. Undoing goes backwards through the notes, and may itself die and begin again: putting an old value back
-//! twice changes nothing.
+//! Data structure: an array of notes, each an address in the table and its old value, and their
+//! number. The number is in both halves of one word: a damaged number would roll back what is
+//! committed.
 //!
-//! Words that others change without the lock (`table/slot.rs`) are put back only if they still are what the command made of them: what a
-//! renewal has done since stays.
+//! Locking rule: only the owner of the lock of the file uses it. Readers without the lock read only
+//! whether it is empty and how often it was rolled back (`read_committed.rs`).
+//!
+//! Invariants:
+//!
+//! 1. *A cell that has changed has a note.* A command writes the note, then the number, then the
+//!    cell. Each store releases, and a processor whose process is killed completes its stores in
+//!    order.
+//! 2. *A command commits in one step:* the store of the number 0.
+//! 3. *A roll-back can be repeated.* It goes backwards through the notes and restores old values,
+//!    so a process that dies while it rolls back leaves the same to the next.
+//! 4. *A word that others change without the lock* (`table/slot.rs`) is restored only if it still
+//!    has the value that the command gave it: a later renewal stands.
 
 use std::ptr::NonNull;
 
 use super::layout::{Preamble, status};
-use crate::home::arrays::Undo;
-use crate::home::settled::Undoable;
+use crate::home::read_committed::ReadCommitted;
+use crate::memory::UndoLog;
 use crate::rt::atomic::{AtomicU64, Ordering};
 use crate::table::cell::{Cell, Cell32, Cell64, Touched};
 use crate::zeroed::ZeroedArray;
@@ -22,21 +31,21 @@ use crate::zeroed::ZeroedArray;
 #[derive(Debug, Default)]
 #[repr(C)]
 pub(crate) struct Note {
-    /// Where, from the beginning of the table on, and in the lowest two bits what kind.
+    /// The offset in the table, and in the lowest two bits the kind.
     place: AtomicU64,
-    /// What was there.
+    /// The old value.
     old: AtomicU64,
 }
 
 mod kind {
     pub const HALF: u64 = 0;
     pub const WORD: u64 = 1;
-    /// A word that others change too. The note before has what the command made of it.
+    /// A word that others change without the lock. The note before has its new value.
     pub const SWAP: u64 = 2;
     pub const OPERAND: u64 = 3;
 }
 
-/// The journal of one file. Only the owner of the file's lock may use it.
+/// See the module's text.
 #[derive(Debug, Clone)]
 pub(crate) struct Journal {
     preamble: &'static Preamble,
@@ -46,18 +55,18 @@ pub(crate) struct Journal {
     bytes: usize,
 }
 
-// SAFETY: what it points to is shared memory that is only used as atomics and stays for ever.
+// SAFETY: what it points to is shared memory that is only used as atomics and stays forever.
 unsafe impl Send for Journal {}
 // SAFETY: as above.
 unsafe impl Sync for Journal {}
 
-/// The journal, or what it says, makes no sense.
+/// A note names no cell of the table, or the number of notes is damaged.
 #[derive(Debug)]
-pub(crate) struct Nonsense;
+pub(crate) struct Corrupt;
 
 impl Journal {
     /// # Safety
-    /// The `bytes` from `base` on must be the table's memory, aligned to 8, and stay for ever.
+    /// The `bytes` from `base` on must be the table's memory, aligned to 8, and stay forever.
     pub unsafe fn new(
         preamble: &'static Preamble,
         notes: ZeroedArray<Note>,
@@ -72,7 +81,6 @@ impl Journal {
         self.preamble.journal_len.load(Ordering::Relaxed) as u32
     }
 
-    /// In both halves of the word: a length that was damaged would have what is done undone.
     #[inline(always)]
     fn set_len(&self, len: u32) {
         self.preamble.journal_len.store(len as u64 | (len as u64) << 32, Ordering::Release);
@@ -89,7 +97,7 @@ impl Journal {
         let Some(note) = self.notes.get(len as u32 as usize) else { return self.is_full() };
         note.place.store(place, Ordering::Relaxed);
         note.old.store(old, Ordering::Relaxed);
-        // Both halves at once: each note waits for the length that the one before it has left.
+        // Both halves at once.
         self.preamble.journal_len.store(len.wrapping_add(1 | 1 << 32), Ordering::Release);
     }
 
@@ -98,7 +106,11 @@ impl Journal {
     fn is_full(&self) {
         let word = self.preamble.journal_len.load(Ordering::Relaxed);
         if word >> 32 == word & u32::MAX as u64 {
-            too_large();
+            // The command is rolled back as it unwinds.
+            panic!(
+                "a change of the table is larger than the journal of its file; make the file with \
+                 larger limits"
+            )
         }
         self.preamble.status.fetch_or(status::CORRUPT, Ordering::AcqRel);
     }
@@ -108,14 +120,14 @@ impl Journal {
         self.preamble.journal_len.load(Ordering::Acquire) == 0
     }
 
-    /// Undoes what was noted.
-    pub fn roll_back(&self) -> Result<(), Nonsense> {
+    /// Restores the old values.
+    pub fn roll_back(&self) -> Result<(), Corrupt> {
         let word = self.preamble.journal_len.load(Ordering::Acquire);
         let len = word as u32;
         if word >> 32 != len as u64 {
-            return Err(Nonsense);
+            return Err(Corrupt);
         }
-        let notes = self.notes.get(..len as usize).ok_or(Nonsense)?;
+        let notes = self.notes.get(..len as usize).ok_or(Corrupt)?;
         for (index, note) in notes.iter().enumerate().rev() {
             let place = note.place.load(Ordering::Relaxed);
             let old = note.old.load(Ordering::Relaxed);
@@ -125,53 +137,53 @@ impl Journal {
                 kind::WORD => self.word(offset)?.put(old),
                 kind::SWAP => {
                     let operand = index.checked_sub(1).and_then(|index| notes.get(index));
-                    let new = operand.ok_or(Nonsense)?.old.load(Ordering::Relaxed);
-                    // If it is something else, somebody has renewed the lease since, or it was never changed.
+                    let new = operand.ok_or(Corrupt)?.old.load(Ordering::Relaxed);
+                    // Otherwise the lease was renewed since, or the word was never changed.
                     let _ = self.word(offset)?.swap_if(new, old);
                 }
                 _ => {}
             }
         }
-        // Before the length: whoever reads without the lock looks at both (`settled.rs`).
+        // Before the number: readers without the lock read it first (`read_committed.rs`).
         self.preamble.roll_backs.fetch_add(1, Ordering::AcqRel);
         self.commit();
         Ok(())
     }
 
-    fn half(&self, offset: usize) -> Result<&Cell32, Nonsense> {
+    fn half(&self, offset: usize) -> Result<&Cell32, Corrupt> {
         if offset.is_multiple_of(4) && offset < self.bytes && self.bytes - offset >= 4 {
-            // SAFETY: inside the table's memory, which is only used as atomics, and aligned as checked above.
+            // SAFETY: inside the table's memory, which is only used as atomics, and aligned.
             return Ok(unsafe { self.base.add(offset).cast().as_ref() });
         }
-        Err(Nonsense)
+        Err(Corrupt)
     }
 
-    fn word(&self, offset: usize) -> Result<&Cell64, Nonsense> {
+    fn word(&self, offset: usize) -> Result<&Cell64, Corrupt> {
         if offset.is_multiple_of(8) && offset < self.bytes && self.bytes - offset >= 8 {
             // SAFETY: as for `half`.
             return Ok(unsafe { self.base.add(offset).cast().as_ref() });
         }
-        Err(Nonsense)
+        Err(Corrupt)
     }
 }
 
-impl Undoable for Journal {
+impl ReadCommitted for Journal {
     #[inline(always)]
-    fn is_under_way(&self) -> bool {
+    fn has_uncommitted(&self) -> bool {
         !self.is_empty()
     }
 
     #[inline(always)]
-    fn undone(&self) -> u64 {
+    fn roll_backs(&self) -> u64 {
         self.preamble.roll_backs.load(Ordering::Acquire)
     }
 }
 
-impl Undo for Journal {
-    const SHARED: bool = true;
+impl UndoLog for Journal {
+    const UNTRUSTED: bool = true;
 
     #[inline(always)]
-    fn note(&self, cell: Touched<'_>) {
+    fn record(&self, cell: Touched<'_>) {
         match cell {
             Touched::Half(cell) => {
                 self.push(self.place(cell as *const _ as usize, kind::HALF), cell.get() as u64)
@@ -182,26 +194,17 @@ impl Undo for Journal {
         }
     }
 
-    fn note_swap(&self, cell: &Cell64, old: u64, new: u64) {
+    fn record_swap(&self, cell: &Cell64, old: u64, new: u64) {
         self.push(kind::OPERAND, new);
         self.push(self.place(cell as *const _ as usize, kind::SWAP), old);
     }
 
-    fn forget_swap(&self) {
+    fn discard_last(&self) {
         self.set_len(self.len().saturating_sub(2));
     }
 
-    /// What was noted is done.
     #[inline(always)]
     fn commit(&self) {
         self.preamble.journal_len.store(0, Ordering::Release);
     }
-}
-
-/// The command is undone as it unwinds.
-#[cold]
-fn too_large() -> ! {
-    panic!(
-        "a change of the table is larger than the journal of its file; make the file with larger limits"
-    )
 }

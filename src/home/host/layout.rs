@@ -1,20 +1,22 @@
-//! What a file of the host home consists of: a preamble, slots for processes, the journal, and the table.
+//! The layout of a file: a preamble, slots for processes, the journal, and the table.
+//!
+//! Processes that map the file may run different builds of the library, so this is a stored
+//! format: [`VERSION`] grows with every change of it. All words are atomic integers, of which zero
+//! is a value. Nothing is a pointer: processes map the file at different addresses.
 
-use std::ptr::NonNull;
-
-use super::bell::Bell;
+use super::event_count::EventCount;
 use super::journal::{Journal, Note};
-use super::life::Life;
-use super::lock_word::LockWord;
-use crate::home::arrays::Arrays;
-use crate::rt::atomic::{AtomicU32, AtomicU64};
+use super::liveness::LivenessWord;
+use super::lock::LockWord;
+use crate::memory::Arrays;
+use crate::rt::atomic::{AtomicU32, AtomicU64, Ordering};
 use crate::table::Limits;
-use crate::zeroed::{Zeroed, ZeroedArray};
+use crate::zeroed::Zeroed;
 
 /// The first word of every file: `ternlea` and a version of the whole.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"ternlea1");
 
-/// Grows whenever anything in the file is laid out differently.
+/// Grows with every change of the layout.
 pub(super) const VERSION: u32 = 4;
 
 /// Processes that can use a file at the same time.
@@ -27,7 +29,7 @@ pub(crate) struct Preamble {
     pub magic: AtomicU64,
     pub version: AtomicU32,
     pub spare: AtomicU32,
-    /// Since which start of the machine: times in the table count from it.
+    /// The start of the machine, from which times in the table count.
     pub boot: [AtomicU64; 2],
     pub leases: AtomicU32,
     pub tickets: AtomicU32,
@@ -41,20 +43,31 @@ pub(crate) struct Preamble {
     pub lock: Lock,
 }
 
+impl Preamble {
+    pub fn boot(&self) -> [u64; 2] {
+        [0, 1].map(|part: usize| self.boot[part].load(Ordering::Relaxed))
+    }
+
+    pub fn limits(&self) -> Limits {
+        let [leases, tickets, resources, history] =
+            [&self.leases, &self.tickets, &self.resources, &self.history]
+                .map(|limit| limit.load(Ordering::Relaxed));
+        Limits { leases, tickets, resources, history }
+    }
+}
+
 /// What changes with every command, on a line of its own.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(crate) struct Lock {
-    /// Who has the lock.
     pub word: LockWord,
-    /// How many processes want to know of every event.
-    pub listening: AtomicU32,
+    /// How many processes want to be notified of events.
+    pub event_readers: AtomicU32,
     /// When the lock was taken.
     pub since: AtomicU64,
-    /// Twice: see `journal.rs`.
+    /// In both halves: see `journal.rs`.
     pub journal_len: AtomicU64,
     pub roll_backs: AtomicU64,
-    /// Processes that were found dead.
     pub deaths: AtomicU64,
     /// No slot from this one on was ever used.
     pub slots: AtomicU32,
@@ -72,38 +85,39 @@ impl std::ops::Deref for Preamble {
 #[derive(Debug, Default)]
 #[repr(C, align(128))]
 pub(crate) struct Slot {
-    /// Counts the processes that had this slot.
+    /// The number of processes that had this slot.
     pub generation: AtomicU32,
     /// One of [`slot_state`].
     pub state: AtomicU32,
     /// The process, as it sees itself; only to be shown.
     pub process: AtomicU32,
-    pub bell: Bell,
-    /// Not 0 if somebody in it waits for tickets otherwise than by sleeping.
-    pub watches: AtomicU32,
-    /// Not 0 if somebody in it wants to know of every event.
-    pub listens: AtomicU32,
-    /// Until when its keeper sleeps.
-    pub until: AtomicU64,
+    pub events: EventCount,
+    /// Not 0 if the process has wakers or descriptors for tickets.
+    pub wants_tickets: AtomicU32,
+    /// Not 0 if the process has subscribers of events.
+    pub wants_events: AtomicU32,
+    /// See `event_count.rs`.
+    pub wake_before: AtomicU64,
     pub since: AtomicU64,
-    /// In which PID namespace it has its number; 0 if that is not known.
+    /// The PID namespace of the process; 0 if it is not known.
     pub space: AtomicU64,
-    pub life: Life,
+    pub life: LivenessWord,
 }
 
 pub(super) mod status {
     /// The table is damaged.
     pub const CORRUPT: u32 = 1;
-    /// The file was deleted, renamed, replaced or truncated while in use: newcomers do not share this table.
+    /// The file was deleted, renamed, replaced or truncated while in use: new processes do not
+    /// share this table.
     pub const LOST: u32 = 2;
 }
 
 pub(super) mod slot_state {
     pub const FREE: u32 = 0;
-    /// A process with a keeper.
+    /// A process with a ticker.
     pub const PROCESS: u32 = 1;
-    /// Kept by whatever processes have inherited the descriptor.
-    pub const TREE: u32 = 2;
+    /// All processes that have inherited a descriptor.
+    pub const INHERITED: u32 = 2;
 }
 
 // SAFETY: atomic integers.
@@ -113,16 +127,17 @@ unsafe impl Zeroed for Preamble {}
 // SAFETY: atomic integers.
 unsafe impl Zeroed for Note {}
 
-/// Changes that one command can make: many times what a claim or an end takes, for each lease and ticket; 64 MB at most.
+/// The largest number of changes of one command: many times what a claim or an end takes, for each
+/// lease and ticket; 64 MB at most.
 fn notes(limits: &Limits) -> usize {
     (128 * (limits.leases as usize + limits.tickets as usize) + 4096).min(1 << 22)
 }
 
-/// How large a file is, and its parts.
+/// The sizes of a file and of its parts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parts {
     pub notes: usize,
-    /// Where the table begins, and how long it is.
+    /// The offset of the table.
     pub table: usize,
     pub table_bytes: usize,
     pub total: usize,
@@ -139,34 +154,3 @@ impl Parts {
 }
 
 const PAGE: usize = 4096;
-
-/// Shared memory from which arrays are cut, one after the other.
-pub(crate) struct Region {
-    next: NonNull<u8>,
-    left: usize,
-}
-
-impl Region {
-    /// # Safety
-    /// The memory must be shared memory that is used as atomics only, be aligned to 64, and stay for ever.
-    pub unsafe fn new(first: NonNull<u8>, bytes: usize) -> Self {
-        Region { next: first, left: bytes }
-    }
-
-    /// `None` if there is not enough left.
-    pub fn array<T: Zeroed>(&mut self, len: usize) -> Option<ZeroedArray<T>> {
-        const { assert!(align_of::<T>() <= 128) };
-        let bytes = array_bytes::<T>(len);
-        self.left = self.left.checked_sub(bytes)?;
-        let first = self.next.cast();
-        // SAFETY: the bytes were left, so that they belong to the region.
-        self.next = unsafe { self.next.add(bytes) };
-        // SAFETY: by the promise of `new`, and all arrays begin at a multiple of what the largest alignment needs.
-        Some(unsafe { ZeroedArray::in_shared(first, len) })
-    }
-}
-
-/// What an array takes of a region.
-pub(crate) const fn array_bytes<T>(len: usize) -> usize {
-    (len * size_of::<T>()).next_multiple_of(128)
-}

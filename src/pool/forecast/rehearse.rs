@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::scene::Scene;
-use crate::home::process::try_new_table;
+use crate::memory::try_new_table;
 use crate::table::{
     Candidates, Claim, Error, FOREVER, Health, Limits, Memory, Outcome, ResourceId, Settings,
     Table, Take, TicketId, TicketState, Time, Traits,

@@ -35,7 +35,8 @@ const KILL_AGAIN: Duration = Duration::from_millis(100);
 /// How long one look waits for the details of the lease. It does not delay signals by more.
 const READ_WAIT: Duration = Duration::from_millis(10);
 
-/// How long a lease that is not held any more may leave open why, before the program is killed.
+/// How long a read of the details may take: for a lease that has ended, before the program is
+/// killed; for a program that has ended, before the command ends.
 const READ_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Why a lease of a table in a file is lost.
@@ -96,6 +97,16 @@ pub struct Fate {
     is_over: bool,
     /// By what the command ends if the program does not end by itself.
     code: u8,
+}
+
+impl Drop for Fate {
+    /// The thread that reads the lease has a handle of the table. Only after it has dropped that
+    /// handle does this process leave the table before it exits.
+    fn drop(&mut self) {
+        if let Some((answer, _)) = self.reading.take() {
+            let _ = answer.recv_timeout(READ_TIMEOUT);
+        }
+    }
 }
 
 impl Fate {

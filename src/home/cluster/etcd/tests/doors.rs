@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use super::servers::Certificates;
 use super::*;
-use crate::home::cluster::servers::Certificates;
 
 /// Calls by which users and their rights are made.
 macro_rules! administration {

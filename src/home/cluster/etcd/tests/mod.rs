@@ -4,6 +4,8 @@
 mod calls;
 mod doors;
 mod failover;
+#[path = "../../../../../tests/common/etcd.rs"]
+mod servers;
 mod sessions;
 mod watches;
 
@@ -15,7 +17,7 @@ use prost::Message;
 use super::links::Repeat;
 use super::wire::Call;
 use super::*;
-use crate::home::cluster::servers::{Etcd, PATIENCE, until};
+use servers::{Etcd, PATIENCE, until};
 
 /// How long a call may take where servers are well.
 const LONG: Duration = PATIENCE;

@@ -1,0 +1,282 @@
+//! A simulated machine's connection to the simulated engine.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::machine::{self, Process, Sim, TaskId};
+use super::server::{self, Shared};
+use ternlease::sim_api::kv::{
+    Answer, Engine, Entry, Kv, Listener, Op, Range, Revision, Session, SessionNews, Trouble, Txn,
+    Watch, WatchNews,
+};
+use ternlease::table::Time;
+
+thread_local! {
+    /// The engine of the simulation that this real thread runs.
+    static SERVER: RefCell<Option<Shared>> = const { RefCell::new(None) };
+}
+
+/// Sets the engine that simulated machines connect with.
+pub(super) fn set_server(server: Option<Shared>) {
+    SERVER.with(|it| *it.borrow_mut() = server);
+}
+
+fn server() -> Shared {
+    SERVER.with(|it| it.borrow().clone()).expect("there is an engine")
+}
+
+/// How many microseconds certainly pass here in a second of the engine: see
+/// `cluster/etcd/session.rs`.
+const CERTAIN_US_PER_SECOND: u64 = 990_000;
+
+/// The shortest time between two renewals, in microseconds.
+const MIN_RENEW_INTERVAL_US: u64 = 200_000;
+
+/// How many keys a transaction can compare or change: as in etcd by default.
+const MAX_TXN_OPS: usize = 128;
+
+/// How long it takes until a connection is refused.
+const REFUSAL_TIME: Duration = Duration::from_micros(300);
+
+#[derive(Debug)]
+pub(super) struct Link {
+    process: Process,
+    timeout: Duration,
+}
+
+impl Link {
+    /// The connection of the process that runs.
+    pub fn new(timeout: Duration) -> Link {
+        let (sim, task) = Self::inside();
+        Link { process: sim.process_of(task), timeout }
+    }
+
+    fn inside() -> (Rc<Sim>, TaskId) {
+        machine::inside().expect("only simulated threads use it")
+    }
+
+    /// Sends a request, and waits for the answer.
+    fn request<T: 'static>(&self, work: impl Fn(&Rc<Sim>) -> T + 'static) -> Result<T, Trouble> {
+        let (sim, task) = Self::inside();
+        if server().borrow().is_refused(self.process, sim.now()) {
+            sim.wait(task, Some(REFUSAL_TIME));
+            return Err(Trouble::Unreachable("connection refused".to_owned()));
+        }
+        let answer = Rc::new(RefCell::new(None));
+        let slot = answer.clone();
+        server::request(&server(), &sim, self.process, work, move |sim, answer| {
+            *slot.borrow_mut() = Some(answer);
+            sim.wake(task);
+        });
+        let until = sim.instant_of(self.process) + self.timeout;
+        loop {
+            if let Some(answer) = answer.borrow_mut().take() {
+                return Ok(answer);
+            }
+            let left = until.saturating_duration_since(sim.instant_of(self.process));
+            if left.is_zero() {
+                return Err(Trouble::Unknown("no answer".to_owned()));
+            }
+            sim.wait(task, Some(left));
+        }
+    }
+}
+
+impl Kv for Link {
+    fn txn(&self, txn: &Txn) -> Result<Answer, Trouble> {
+        if txn.unchanged.len().max(txn.then.len()) > MAX_TXN_OPS {
+            return Err(Trouble::Refused("too much at once".to_owned()));
+        }
+        let (server, txn) = (server(), txn.clone());
+        let answer = self.request(move |sim| {
+            // As in etcd: a request that is late or repeated does not restore a key of a session
+            // that is over.
+            let is_over = |op: &Op| match op {
+                Op::Put { session: Some(id), .. } => !server.borrow().has_session(*id),
+                _ => false,
+            };
+            if txn.then.iter().any(is_over) {
+                return Err(Trouble::Unreachable("no such session".to_owned()));
+            }
+            let mut txn = txn.clone();
+            if !txn.then.is_empty() && sim.in_a_thousand(server.borrow().ignored_conflicts) {
+                txn.unchanged.clear();
+            }
+            let (answer, changed) = server.borrow_mut().keys.run(&txn);
+            server::notify_watches(&server, sim, &changed);
+            Ok(answer)
+        });
+        answer.flatten()
+    }
+
+    fn read(&self, range: &Range) -> Result<(Vec<Entry>, Revision), Trouble> {
+        let (server, range) = (server(), range.clone());
+        let answer = self.request(move |_| {
+            let server = server.borrow();
+            (server.keys.read(&range), server.keys.revision)
+        });
+        // A read changes nothing, so its outcome is never unknown.
+        answer.map_err(|trouble| Trouble::Unreachable(trouble.to_string()))
+    }
+}
+
+impl Engine for Link {
+    fn session(
+        &self,
+        ttl: Duration,
+        listener: Listener<SessionNews>,
+    ) -> Result<Box<dyn Session>, Trouble> {
+        let (sim, _) = Self::inside();
+        let (sent, ttl) = (sim.clock_of(self.process), ttl.as_micros() as u64);
+        let server = server();
+        let id = self.request(move |sim| server::grant_session(&server, sim, ttl))?;
+        let deadline = Arc::new(AtomicU64::new(valid_until(sent, ttl)));
+        let keep_alive = KeepAlive {
+            process: self.process,
+            id,
+            ttl,
+            deadline: Arc::downgrade(&deadline),
+            in_jeopardy: false,
+            listener,
+        };
+        schedule_renewal(&sim, Rc::new(RefCell::new(keep_alive)));
+        Ok(Box::new(SimSession { id, process: self.process, timeout: self.timeout, deadline }))
+    }
+
+    fn watch(
+        &self,
+        range: Range,
+        _known: &str,
+        listener: Listener<WatchNews>,
+    ) -> Result<Box<dyn Watch>, Trouble> {
+        let (server, process) = (server(), self.process);
+        let listener = RefCell::new(Some(listener));
+        // A request that is repeated starts no second watch.
+        let id = self.request({
+            let server = server.clone();
+            move |_| Some(server::watch(&server, process, range.clone(), listener.take()?))
+        })?;
+        Ok(Box::new(SimWatch(id.ok_or_else(|| Trouble::Unknown("no answer".to_owned()))?)))
+    }
+
+    /// Early, so that short runs meet whole copies.
+    fn changes_per_base(&self) -> u64 {
+        16
+    }
+
+    fn close(&self) {}
+}
+
+#[derive(Debug)]
+struct SimWatch(u64);
+
+impl Watch for SimWatch {}
+
+impl Drop for SimWatch {
+    fn drop(&mut self) {
+        if machine::here().is_some() {
+            server::unwatch(&server(), self.0);
+        }
+    }
+}
+
+#[derive(Debug)]
+struct SimSession {
+    id: i64,
+    process: Process,
+    timeout: Duration,
+    deadline: Arc<AtomicU64>,
+}
+
+impl Session for SimSession {
+    fn id(&self) -> i64 {
+        self.id
+    }
+
+    fn deadline(&self) -> Time {
+        self.deadline.load(Ordering::Acquire)
+    }
+
+    fn revoke(self: Box<Self>) -> Result<(), Trouble> {
+        let (server, id) = (server(), self.id);
+        let link = Link { process: self.process, timeout: self.timeout };
+        link.request(move |sim| server::end_session(&server, sim, id))
+    }
+}
+
+/// Renews a session until it is dropped.
+struct KeepAlive {
+    process: Process,
+    id: i64,
+    ttl: u64,
+    deadline: std::sync::Weak<AtomicU64>,
+    in_jeopardy: bool,
+    listener: Listener<SessionNews>,
+}
+
+fn valid_until(sent: Time, ttl: u64) -> Time {
+    sent + ttl / 1_000_000 * CERTAIN_US_PER_SECOND
+}
+
+/// Between half of a time and all of it, as in `cluster/etcd/random.rs`.
+fn half_to_whole(sim: &Sim, micros: u64) -> u64 {
+    micros / 2 + sim.below(micros / 2 + 1)
+}
+
+fn schedule_renewal(sim: &Rc<Sim>, keep_alive: Rc<RefCell<KeepAlive>>) {
+    let inner = keep_alive.borrow();
+    let Some(deadline) = inner.deadline.upgrade() else { return };
+    let left = deadline.load(Ordering::Acquire).saturating_sub(sim.clock_of(inner.process));
+    let pause = half_to_whole(sim, left / 2);
+    let process = inner.process;
+    drop(inner);
+    sim.after(pause.max(MIN_RENEW_INTERVAL_US), Some(process), move |sim| renew(sim, keep_alive));
+}
+
+fn renew(sim: &Rc<Sim>, keep_alive: Rc<RefCell<KeepAlive>>) {
+    let inner = keep_alive.borrow();
+    let (process, id, ttl) = (inner.process, inner.id, inner.ttl);
+    drop(inner);
+    let (server, sent) = (server(), sim.clock_of(process));
+    let answered = Rc::new(RefCell::new(false));
+    let (work, heard, waiting) = (server.clone(), answered.clone(), keep_alive.clone());
+    server::request(
+        &server,
+        sim,
+        process,
+        move |sim| server::renew_session(&work, sim, id),
+        move |sim, known| {
+            // A late answer counts: the TTL runs from when the request was sent.
+            let late = heard.replace(true);
+            let mut inner = waiting.borrow_mut();
+            let Some(deadline) = inner.deadline.upgrade() else { return };
+            if !known {
+                deadline.store(0, Ordering::Release);
+                return (inner.listener)(SessionNews::Lost);
+            }
+            deadline.fetch_max(valid_until(sent, ttl), Ordering::AcqRel);
+            if std::mem::replace(&mut inner.in_jeopardy, false) {
+                (inner.listener)(SessionNews::Safe);
+            }
+            drop(inner);
+            if !late {
+                schedule_renewal(sim, waiting);
+            }
+        },
+    );
+    sim.after((ttl / 8).max(MIN_RENEW_INTERVAL_US), Some(process), move |sim| {
+        if answered.replace(true) {
+            return;
+        }
+        let mut inner = keep_alive.borrow_mut();
+        if !std::mem::replace(&mut inner.in_jeopardy, true) {
+            let since = sim.clock_of(process);
+            (inner.listener)(SessionNews::Jeopardy { since });
+        }
+        drop(inner);
+        schedule_renewal(sim, keep_alive);
+    });
+}
