@@ -18,8 +18,9 @@ use model::tally::Tally;
 use model::twins::Twins;
 use ternlease::table::codec::{self, AnyCommand, AnyReply};
 use ternlease::table::command::{
-    Advance, Collect, Command, Declare, Place, ReapOwner, Release, Renew, Revoke, SetHealth,
-    SetPrincipal, Unwant, Want, Withdraw,
+    Advance, ClearCheck, Collect, Command, Declare, DeviceListing, DeviceState, Fail, ListDevices,
+    Place, ReapOwner, Release, Renew, Revoke, SetEvidence, SetHealth, SetNode, SetPrincipal,
+    Transfer, Unwant, Want, Withdraw,
 };
 use ternlease::table::{
     Actor, Claim, DeadlockPolicy, Health, Issuer, LeaseId, Limits, Outcome, Picks, Placed, Reason,
@@ -216,7 +217,8 @@ fn the_table_does_what_the_rules_say() {
 /// rebuilt tables agree about them, too.
 #[test]
 fn full_tables_keep_nothing_but_their_bytes() {
-    let seeds = number("TERN_SEED").map_or(0..200, |seed| seed..seed + 1);
+    let count = number("TERN_STEPS").unwrap_or(STEPS) / 500;
+    let seeds = number("TERN_SEED").map_or(0..count, |seed| seed..seed + 1);
     for seed in seeds {
         let run = catch_unwind(|| full_table(seed));
         assert!(run.is_ok(), "TERN_SEED={seed}");
@@ -227,6 +229,12 @@ fn decoded<C: Command>(command: &C) -> AnyCommand {
     let mut bytes = Vec::new();
     codec::encode(command, &mut bytes);
     AnyCommand::decode(&bytes).expect("it was encoded")
+}
+
+fn device<'a>(rng: &mut Rng, resource: &'a str) -> DeviceListing<&'a str> {
+    let island = rng.percent(50).then_some(("links", rng.below(2) as u32));
+    let checked = rng.percent(30);
+    DeviceListing { resource, slots: None, memory: 0, island, checked, evidence: None }
 }
 
 fn full_table(seed: u64) {
@@ -243,7 +251,7 @@ fn full_table(seed: u64) {
         let names = ["a", "b", "c", "d", "e", "f"];
         let [holder, resource, other] = [0; 3].map(|_| *rng.pick(&names));
         let (lease, ticket) = (*rng.pick(&leases), *rng.pick(&tickets));
-        let command = match rng.below(16) {
+        let command = match rng.below(24) {
             0 => decoded(&Declare { resource, slots: 1 + rng.below(3) as u32, memory: 0 }),
             1 => {
                 let health = *rng.pick(&[Health::Healthy, Health::Healthy, Health::Draining]);
@@ -262,6 +270,19 @@ fn full_table(seed: u64) {
             10 => decoded(&ReapOwner { owner, reason: Reason::HolderDied, limit: 2 }),
             11 => decoded(&Advance),
             12 => decoded(&SetPrincipal { owner }),
+            13 => decoded(&SetNode { resource, node: rng.percent(70).then_some(other) }),
+            14 => decoded(&ClearCheck { resource }),
+            15 => decoded(&Transfer { lease, to: 1 + rng.below(3) as u16 }),
+            16 if rng.percent(30) => {
+                decoded(&Fail { resource, reason: Reason::DeviceFault, by: other })
+            }
+            17 => decoded(&ListDevices { devices: &[device(rng, resource)][..], node: None }),
+            18 => {
+                let (leased, cleaning) = (rng.percent(50), rng.percent(50));
+                let before = DeviceState { evidence: Health::Healthy, leased, cleaning };
+                let (health, unused) = (Health::Healthy, true);
+                decoded(&SetEvidence { resource, before, health, unused })
+            }
             _ => {
                 let several = [resource, other];
                 let claim = Claim {

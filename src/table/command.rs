@@ -527,9 +527,9 @@ fn number_islands<S: Text>(
     known: &[Option<ResourceInfo>],
     ids: &[ResourceId],
 ) -> Vec<u32> {
-    let island_of = |device: &DeviceListing<S>| {
-        device.island.as_ref().map(|(vendor, island)| (vendor.as_ref().to_owned(), *island))
-    };
+    fn island_of<S: Text>(device: &DeviceListing<S>) -> Option<(&str, u32)> {
+        device.island.as_ref().map(|(vendor, island)| (vendor.as_ref(), *island))
+    }
     let mut numbers = HashMap::new();
     for ((device, known), id) in devices.iter().zip(known).zip(ids) {
         if let Some(island) = island_of(device) {

@@ -142,9 +142,9 @@ impl<M: Memory> Table<M> {
         Some(place)
     }
 
-    /// Marks all lines in which somebody waits, if the table had no room for a lease before.
+    /// Marks all lines that have tickets, if the table had no room for a lease before.
     #[inline(always)]
-    pub(super) fn mark_starved(&self) {
+    pub(super) fn requeue_after_full(&self) {
         let settings = &self.header().settings;
         if settings.get() & setting::STARVED != 0 {
             self.set(settings, settings.get() & !setting::STARVED);
@@ -155,7 +155,7 @@ impl<M: Memory> Table<M> {
     }
 
     /// Grants the first ticket that can be granted; whether there was one.
-    pub(super) fn serve_first(&self, now: Time) -> bool {
+    pub(super) fn grant_next(&self, now: Time) -> bool {
         let mut best = 0;
         self.scratch.dirty.with(|dirty| {
             dirty.retain(|&line| {
@@ -176,7 +176,7 @@ impl<M: Memory> Table<M> {
             return false;
         }
         if self.room_for_lease(self.ticket_record(best).count.get()).is_err() {
-            // A full table serves nobody. Whoever ends a lease may be another process, which does not know what is marked here.
+            // The command that makes room marks the lines again. It may be one of another process.
             let settings = &self.header().settings;
             self.set(settings, settings.get() | setting::STARVED);
             return false;

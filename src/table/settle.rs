@@ -1,4 +1,4 @@
-//! What follows from a change.
+//! The fixed point after a command.
 
 use super::Table;
 use super::layout::setting;
@@ -6,8 +6,8 @@ use super::memory::Memory;
 use super::types::Time;
 
 impl<M: Memory> Table<M> {
-    /// Takes out what has lost its node, brings priorities up to date, serves the line, takes back what waiting claims may take, and treats deadlocks,
-    /// until nothing changes any more.
+    /// Brings the table to a fixed point after a command: lost nodes, priorities, grants, reclaims
+    /// and deadlocks. After it no line is marked.
     #[inline(always)]
     pub(super) fn settle(&self, now: Time) {
         if self.header().waiting.get() != 0 {
@@ -30,13 +30,13 @@ impl<M: Memory> Table<M> {
     #[cold]
     fn settle_queue(&self, now: Time) {
         let header = self.header();
-        self.mark_starved();
+        self.requeue_after_full();
         while !self.corrupt.get() {
             self.lose_nodes(now);
             if header.entangled.get() != 0 || header.raised.get() != 0 {
                 self.update_priorities();
             }
-            let changed = self.serve_first(now)
+            let changed = self.grant_next(now)
                 || self.take_back(now)
                 || self.setting(setting::BREAK_DEADLOCKS) && self.break_deadlock(now)
                 || self.cure_soft_deadlock();

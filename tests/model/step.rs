@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use ternlease::home::process::new_table;
 use ternlease::table::codec::{self, AnyCommand, AnyReply};
 use ternlease::table::command::{
-    Advance, Declare, Fail, Place, ReapOwner, Release, Renew, Revoke, SetHealth, SetPrincipal,
-    Transfer, Unwant, Want,
+    Advance, Declare, DeviceState, Fail, Place, ReapOwner, Release, Renew, Revoke, SetEvidence,
+    SetHealth, SetPrincipal, Transfer, Unwant, Want,
 };
 use ternlease::table::{
     self, Actor, Cancelled, Candidates, Claim, Deadlock, Error, Health, Issuer, Memory, Outcome,
@@ -246,6 +246,16 @@ impl Real {
             Command::Health { name, health } if known(name) => {
                 let command = SetHealth { resource: name, health: *health };
                 self.apply(&command, now).map(|()| Answer::Done)
+            }
+            Command::Evidence { name, health, unused } if known(name) => {
+                self.apply(&Advance, now)?;
+                let before = self.table.resource(name).map(DeviceState::from);
+                let before = before.expect("it is declared");
+                let (health, unused) = (*health, *unused);
+                let set =
+                    self.apply(&SetEvidence { resource: name, before, health, unused }, now)?;
+                assert!(set, "its state has not changed");
+                Ok(Answer::Done)
             }
             Command::Fail { name, reason, by } if known(name) => {
                 let command = Fail { resource: name, reason: *reason, by };

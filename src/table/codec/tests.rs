@@ -88,13 +88,15 @@ fn replies() -> Vec<AnyReply> {
     all
 }
 
-/// Every error with a tag, found by its tag.
+/// Every error, found by its tag.
 fn errors() -> Vec<Error> {
     // Enough bytes for the fields of any variant.
     let error = |tag: u8| [vec![tag, 1, 101], vec![0; 2]].concat();
     let other = |tag: u8| [vec![tag, 245, 3], vec![0; 2]].concat();
-    let take = |bytes: Vec<u8>| Error::take(&mut &bytes[..]).ok();
-    (0..=33).map(|tag| take(error(tag)).or(take(other(tag))).expect("it has a tag")).collect()
+    let take = |bytes: Vec<u8>| Error::take(&mut &bytes[..]);
+    let known = |tag: &u8| take(error(*tag)) != Err(DecodeError::UnknownTag(*tag));
+    let tags = (0..=u8::MAX).take_while(known);
+    tags.map(|tag| take(error(tag)).or(take(other(tag))).expect("it has fields")).collect()
 }
 
 #[test]
@@ -114,6 +116,7 @@ fn replies_round_trip() {
         let bytes = message(|out| reply.encode(out));
         assert_eq!(AnyReply::decode(&bytes), Ok(reply));
     }
+    assert_eq!(errors().last(), Some(&Error::Unavailable));
     assert_eq!(AnyReply::Flag(true).to(), Some(Ok(true)));
     assert_eq!(AnyReply::Flag(true).to::<Time>(), None);
     assert_eq!(AnyReply::Refused(Error::Busy).to::<Time>(), Some(Err(Error::Busy)));
