@@ -299,8 +299,8 @@ impl GpuPool {
         self.inner.devices.len()
     }
 
-    /// How many claims wait for devices of this pool, those of other processes that share it
-    /// included.
+    /// How many claims wait for devices of this pool. Claims of other processes that share it count
+    /// too.
     pub fn pending_claimers(&self) -> usize {
         let inner = &self.inner;
         inner.manager.home().query(&WaitingFor(|id| inner.index_of(id).is_some()))
