@@ -96,8 +96,11 @@ impl Slot {
         self.wake_before.load(Ordering::SeqCst) == 0
     }
 
-    /// The next deadline of the table, before which the process is notified of any earlier one.
-    pub fn watch_deadline(&self, next_deadline: impl FnOnce() -> Time) -> Time {
+    /// The next deadline of the table. With `watch`, the process is notified of any earlier one.
+    pub fn watch_deadline(&self, watch: bool, next_deadline: impl FnOnce() -> Time) -> Time {
+        if !watch {
+            return next_deadline();
+        }
         self.set_wake_before(Time::MAX);
         let deadline = next_deadline();
         self.set_wake_before(deadline);

@@ -584,17 +584,14 @@ impl Ticked for HostHome {
         let parked = self.parked.lock().clone();
         let registered = self.state.lock().waiters.is_registered();
         let awaited = registered || !parked.is_empty();
-        let read_due = || {
+        let mut due = own.watch_deadline(awaited, || {
             let next_due = || table::held_and_due(&self.memory).1;
             self.journal().read_committed(next_due).unwrap_or(0)
-        };
-        let mut due = if awaited { own.watch_deadline(read_due) } else { read_due() };
+        });
         let mut wake = WakeList::default();
         if registered || host.has_interest() || due <= Clock::Real.now() || !host.is_sound() {
-            due = self.advance(&mut wake).unwrap_or(FOREVER);
-            if awaited {
-                own.set_wake_before(due);
-            }
+            let advance = || self.advance(&mut wake).unwrap_or(FOREVER);
+            due = own.watch_deadline(awaited, advance);
         }
         // The processes that resolved these may be stopped before they notify.
         parked.into_iter().for_each(|place| host.notify_if_resolved(place));

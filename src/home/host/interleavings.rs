@@ -281,7 +281,7 @@ fn earlier_deadline_is_never_missed() {
         loop {
             let seq = slot.events.seq();
             slot.set_wake_before(0);
-            if slot.watch_deadline(|| next_deadline.load(Ordering::Relaxed)) == EARLY {
+            if slot.watch_deadline(true, || next_deadline.load(Ordering::Relaxed)) == EARLY {
                 break;
             }
             parks = 1;
