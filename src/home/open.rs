@@ -6,7 +6,7 @@ use std::fmt;
 #[cfg(feature = "cluster")]
 use super::cluster::etcd::{Config, without_password};
 #[cfg(feature = "cluster")]
-use super::cluster::{self, ClusterHome, Trouble};
+use super::cluster::{self, ClusterHome, StoreError};
 #[cfg(target_os = "linux")]
 use super::host::{HostHome, HostPath};
 use super::{AnyHome, ProcessHome};
@@ -223,7 +223,7 @@ impl OpenError {
 #[cfg(feature = "cluster")]
 impl OpenError {
     /// A request to etcd failed.
-    pub(super) fn store(problem: &str, why: &Trouble) -> Self {
+    pub(super) fn store(problem: &str, why: &StoreError) -> Self {
         let kind = match why.is_final() {
             true => OpenErrorKind::Invalid,
             false => OpenErrorKind::Unavailable,
@@ -232,7 +232,7 @@ impl OpenError {
     }
 
     /// None of these servers of etcd accepted a connection.
-    pub(super) fn connect(servers: &[String], why: &Trouble) -> Self {
+    pub(super) fn connect(servers: &[String], why: &StoreError) -> Self {
         let problem = format!("cannot connect to etcd at {}", servers.join(", "));
         let error = Self::store(&problem, why);
         // The reason names its server, which the problem names already if there is only one.

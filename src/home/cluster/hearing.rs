@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use super::keys::Keys;
-use super::kv::{Engine, Listener, Range, SessionNews, Trouble, Watch, WatchNews};
+use super::kv::{Engine, Listener, Range, SessionNews, StoreError, Watch, WatchNews};
 use crate::rt::Thread;
 use crate::table::Time;
 
@@ -112,7 +112,7 @@ impl Hearing {
     }
 
     /// From now on it is heard who goes, and what others do to what is this process's.
-    pub fn listen(&self, engine: &dyn Engine, keys: &Keys, owner: u16) -> Result<(), Trouble> {
+    pub fn listen(&self, engine: &dyn Engine, keys: &Keys, owner: u16) -> Result<(), StoreError> {
         let everybody = self.watch(engine, keys, keys.owners())?;
         let own = self.watch(engine, keys, Range::only(keys.bell(owner)))?;
         let mut watches = self.watches.lock();
@@ -139,7 +139,7 @@ impl Hearing {
         engine: &dyn Engine,
         keys: &Keys,
         range: Range,
-    ) -> Result<Box<dyn Watch>, Trouble> {
+    ) -> Result<Box<dyn Watch>, StoreError> {
         let (heard, names) = (self.heard.clone(), keys.clone());
         // Only what is the table's own may be asked for by all who may use it.
         engine.watch(range, &keys.head(), Box::new(move |news| heard.hear_of_keys(&names, &news)))

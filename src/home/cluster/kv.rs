@@ -60,36 +60,37 @@ pub enum Answer {
     Changed(Vec<Vec<Entry>>),
 }
 
-/// Why there is no answer.
+/// Why a request to the store failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trouble {
-    /// Surely nothing was done.
-    Unreachable(String),
-    /// It may have been done, or be done yet.
+pub enum StoreError {
+    /// Nothing was done.
+    Unavailable(String),
+    /// The outcome is unknown: it may have been done, or may be done later.
     Unknown(String),
-    /// The engine will not have it: not now, and not later.
-    Refused(String),
+    /// The store denies it, now and later.
+    Denied(String),
 }
 
-impl Trouble {
-    /// Would it be the same later?
+impl StoreError {
+    /// Would a retry fail in the same way?
     pub fn is_final(&self) -> bool {
-        matches!(self, Trouble::Refused(_))
+        matches!(self, StoreError::Denied(_))
     }
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Trouble::Unreachable(text) | Trouble::Unknown(text) | Trouble::Refused(text)) = self;
+        let (StoreError::Unavailable(text) | StoreError::Unknown(text) | StoreError::Denied(text)) =
+            self;
         f.write_str(text)
     }
 }
 
 /// Keys and what is there.
 pub trait Kv: Send + Sync {
-    fn txn(&self, txn: &Txn) -> Result<Answer, Trouble>;
+    fn txn(&self, txn: &Txn) -> Result<Answer, StoreError>;
     /// All of these at one revision, which is told.
-    fn read(&self, range: &Range) -> Result<(Vec<Entry>, Revision), Trouble>;
+    fn read(&self, range: &Range) -> Result<(Vec<Entry>, Revision), StoreError>;
 }
 
 /// What a session has to say.
@@ -121,7 +122,7 @@ pub trait Session: Send + Sync + fmt::Debug {
     /// Until when it is surely alive, by [`Clock::Real`](crate::home::clock::Clock::Real); 0 after it was lost.
     fn deadline(&self) -> Time;
     /// Ends it at once, and deletes the keys that were written with it.
-    fn revoke(self: Box<Self>) -> Result<(), Trouble>;
+    fn revoke(self: Box<Self>) -> Result<(), StoreError>;
 }
 
 /// Listens until it goes. It may have something to say once more while that happens.
@@ -133,14 +134,14 @@ pub trait Engine: Kv + fmt::Debug {
         &self,
         ttl: Duration,
         tell: Listener<SessionNews>,
-    ) -> Result<Box<dyn Session>, Trouble>;
+    ) -> Result<Box<dyn Session>, StoreError>;
     /// Every change of these keys from now on. `known` is a key that may be asked for by whoever may ask for these.
     fn watch(
         &self,
         range: Range,
         known: &str,
         tell: Listener<WatchNews>,
-    ) -> Result<Box<dyn Watch>, Trouble>;
+    ) -> Result<Box<dyn Watch>, StoreError>;
     /// Why nothing is asked of it any more, if it is not the store that it was. Final.
     fn refusal(&self) -> Option<Error> {
         None

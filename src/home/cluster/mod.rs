@@ -38,13 +38,14 @@ pub mod store;
 
 /// Connects with the engine that a URL names.
 #[cfg(feature = "cluster")]
-pub(crate) type Connect<'a> = &'a dyn Fn(&etcd::Config) -> Result<Box<dyn kv::Engine>, kv::Trouble>;
+pub(crate) type Connect<'a> =
+    &'a dyn Fn(&etcd::Config) -> Result<Box<dyn kv::Engine>, kv::StoreError>;
 
 #[cfg(feature = "cluster")]
 pub(crate) use {
     group::{Conditions, Flight, Group, Outcome, Receipt},
     home::ClusterHome,
-    kv::{Answer, Op, Range, Revision, Trouble, Txn},
+    kv::{Answer, Op, Range, Revision, StoreError, Txn},
     on_etcd::connect,
     part::{Part, Seat},
     replica::{Replica, Written},

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::etcd::{self, Compare, Config, EngineError, Keys, OpAnswer};
 use super::kv::{
-    Answer, Engine, Entry, Kv, Listener, Op, Range, Revision, Session, SessionNews, Trouble, Txn,
-    Watch, WatchNews,
+    Answer, Engine, Entry, Kv, Listener, Op, Range, Revision, Session, SessionNews, StoreError,
+    Txn, Watch, WatchNews,
 };
 use crate::table::{Error, Time};
 
@@ -17,18 +17,18 @@ struct OnEtcd {
 }
 
 /// Connects with etcd.
-pub(crate) fn connect(config: &Config) -> Result<Box<dyn Engine>, Trouble> {
+pub(crate) fn connect(config: &Config) -> Result<Box<dyn Engine>, StoreError> {
     let engine = etcd::Engine::connect(config)?;
     Ok(Box::new(OnEtcd { engine, timeout: config.timeout }))
 }
 
-impl From<EngineError> for Trouble {
+impl From<EngineError> for StoreError {
     fn from(error: EngineError) -> Self {
         match error {
-            EngineError::Unknown(why) => Trouble::Unknown(why),
-            EngineError::Unauthenticated(why) => Trouble::Refused(why),
-            EngineError::Refused(why) => Trouble::Unreachable(why),
-            EngineError::Forked | EngineError::Closed => Trouble::Unreachable(error.to_string()),
+            EngineError::Unknown(why) => StoreError::Unknown(why),
+            EngineError::Unauthenticated(why) => StoreError::Denied(why),
+            EngineError::Refused(why) => StoreError::Unavailable(why),
+            EngineError::Forked | EngineError::Closed => StoreError::Unavailable(error.to_string()),
         }
     }
 }
@@ -48,7 +48,7 @@ fn entries(found: Vec<etcd::KeyValue>) -> Vec<Entry> {
 }
 
 impl Kv for OnEtcd {
-    fn txn(&self, txn: &Txn) -> Result<Answer, Trouble> {
+    fn txn(&self, txn: &Txn) -> Result<Answer, StoreError> {
         let compare = |(key, revision): &(String, Revision)| Compare {
             key: key.as_bytes().to_vec(),
             mod_revision: *revision,
@@ -78,7 +78,7 @@ impl Kv for OnEtcd {
         Ok(Answer::Changed(told.answers.into_iter().map(read).collect()))
     }
 
-    fn read(&self, range: &Range) -> Result<(Vec<Entry>, Revision), Trouble> {
+    fn read(&self, range: &Range) -> Result<(Vec<Entry>, Revision), StoreError> {
         let found = self.engine.range(keys(&range.from, &range.to), self.timeout)?;
         Ok((entries(found.keys), found.revision))
     }
@@ -89,7 +89,7 @@ impl Engine for OnEtcd {
         &self,
         ttl: Duration,
         mut tell: Listener<SessionNews>,
-    ) -> Result<Box<dyn Session>, Trouble> {
+    ) -> Result<Box<dyn Session>, StoreError> {
         let session = self.engine.session(ttl, move |news| match news {
             etcd::SessionNews::Jeopardy { since, .. } => tell(SessionNews::Jeopardy { since }),
             etcd::SessionNews::Safe => tell(SessionNews::Safe),
@@ -103,7 +103,7 @@ impl Engine for OnEtcd {
         range: Range,
         known: &str,
         mut tell: Listener<WatchNews>,
-    ) -> Result<Box<dyn Watch>, Trouble> {
+    ) -> Result<Box<dyn Watch>, StoreError> {
         // Whatever key it is, the answer tells the revision.
         let any = Keys::One(known.as_bytes().to_vec());
         let from = self.engine.range_keys(any, self.timeout)?.revision + 1;
@@ -141,7 +141,7 @@ impl Session for etcd::Session {
         self.deadline()
     }
 
-    fn revoke(self: Box<Self>) -> Result<(), Trouble> {
+    fn revoke(self: Box<Self>) -> Result<(), StoreError> {
         Ok((*self).revoke()?)
     }
 }

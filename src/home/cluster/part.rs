@@ -10,7 +10,7 @@ use super::diff::Change;
 use super::etcd::Config;
 use super::hearing::Hearing;
 use super::keys::Keys;
-use super::kv::{Answer, Engine, Kv, Op, Range, Revision, Session, Trouble, Txn};
+use super::kv::{Answer, Engine, Kv, Op, Range, Revision, Session, StoreError, Txn};
 use super::replica::Replica;
 use super::shape::Shape;
 use super::store::{Delta, Store};
@@ -85,7 +85,11 @@ pub(crate) struct Seat {
 impl Part {
     /// Agrees with the other processes on the size of the table and on the beginning of its time:
     /// the first process decides.
-    pub fn agree(engine: &dyn Engine, config: &Config, limits: Limits) -> Result<Shape, Trouble> {
+    pub fn agree(
+        engine: &dyn Engine,
+        config: &Config,
+        limits: Limits,
+    ) -> Result<Shape, StoreError> {
         let shape = Keys::new(&config.name).shape();
         let wanted = Shape::from_now_on(limits);
         let value = wanted.encode();
@@ -102,7 +106,7 @@ impl Part {
                 found.ok_or_else(|| {
                     let why = "its table is damaged, or another version of ternlease made it; \
                                use one version on all machines, or another name for the table";
-                    Trouble::Refused(why.to_owned())
+                    StoreError::Denied(why.to_owned())
                 })
             }
         }
@@ -239,13 +243,13 @@ impl Part {
     }
 
     /// The numbers of the processes that live.
-    pub fn present(&self) -> Result<Vec<u16>, Trouble> {
+    pub fn present(&self) -> Result<Vec<u16>, StoreError> {
         let (found, _) = self.engine.read(&self.keys.owners())?;
         Ok(found.iter().filter_map(|it| self.keys.owner_of(&it.key)).collect())
     }
 
     /// Begins a session, and finds the lowest number that no living process has.
-    pub fn find_seat(&self) -> Result<Seat, Trouble> {
+    pub fn find_seat(&self) -> Result<Seat, StoreError> {
         // Read first: a process that may not read must not leave sessions behind.
         let taken = self.present()?;
         let ttl = self.config.session_ttl;
@@ -267,7 +271,7 @@ impl Part {
             let answer = match self.engine.txn(&txn) {
                 // The process may read and not write: the session would stay until its time is
                 // over.
-                Err(denied @ Trouble::Refused(_)) => {
+                Err(denied @ StoreError::Denied(_)) => {
                     // If that fails, it ends by itself.
                     let _ = session.revoke();
                     return Err(denied);
@@ -286,7 +290,7 @@ impl Part {
                 return Ok(Seat { session, owner, since });
             }
         }
-        Err(Trouble::Refused("as many processes as can share a table do already".to_owned()))
+        Err(StoreError::Denied("as many processes as can share a table do already".to_owned()))
     }
 
     /// From now on this is its number. With the lock of the table: what was begun under the one before counts no more.
@@ -297,7 +301,7 @@ impl Part {
     }
 
     /// After a time in which the others may have taken this process for dead: another session; `None` if the old one lives after all.
-    pub fn find_another_seat(&self) -> Result<Option<Seat>, Trouble> {
+    pub fn find_another_seat(&self) -> Result<Option<Seat>, StoreError> {
         let mut session = self.session.lock();
         if session.as_ref().is_some_and(|it| Clock::Real.now() < it.deadline()) {
             return Ok(None);
@@ -393,7 +397,7 @@ impl Part {
     }
 
     /// From now on it is heard who goes, and what others do to what is this process's.
-    pub fn listen(&self) -> Result<(), Trouble> {
+    pub fn listen(&self) -> Result<(), StoreError> {
         self.hearing.listen(&*self.engine, &self.keys, self.owner())
     }
 

@@ -8,7 +8,7 @@ use std::hash::{DefaultHasher, Hasher};
 
 use super::diff::{self, Change};
 use super::keys::Keys;
-use super::kv::{Answer, Entry, Kv, Op, Range, Revision, Trouble, Txn};
+use super::kv::{Answer, Entry, Kv, Op, Range, Revision, StoreError, Txn};
 use super::replica::Replica;
 
 /// A change that is to be made.
@@ -34,9 +34,9 @@ pub enum Made {
 #[derive(Debug, PartialEq, Eq)]
 pub enum Failure {
     /// Nothing was done.
-    Engine(Trouble),
+    Engine(StoreError),
     /// It may have been done, or be done yet: [`Store::find_out`] until there is an answer.
-    InDoubt(Trouble),
+    InDoubt(StoreError),
     /// The engine has another history of the table than the copy: it was restored from a backup
     /// meanwhile.
     Diverged,
@@ -44,8 +44,8 @@ pub enum Failure {
     Corrupt,
 }
 
-impl From<Trouble> for Failure {
-    fn from(trouble: Trouble) -> Self {
+impl From<StoreError> for Failure {
+    fn from(trouble: StoreError) -> Self {
         Failure::Engine(trouble)
     }
 }
@@ -229,7 +229,7 @@ impl Store {
                 Ok(Made::Done)
             }
             Ok(Answer::Changed(read)) => Ok(self.found_out(delta, read.concat())),
-            Err(Trouble::Unknown(_)) => self.find_out(kv, delta),
+            Err(StoreError::Unknown(_)) => self.find_out(kv, delta),
             Err(trouble) => Err(trouble.into()),
         }
     }

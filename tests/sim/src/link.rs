@@ -9,8 +9,8 @@ use std::time::Duration;
 use super::machine::{self, Process, Sim, TaskId};
 use super::server::{self, Shared};
 use ternlease::sim_api::kv::{
-    Answer, Engine, Entry, Kv, Listener, Op, Range, Revision, Session, SessionNews, Trouble, Txn,
-    Watch, WatchNews,
+    Answer, Engine, Entry, Kv, Listener, Op, Range, Revision, Session, SessionNews, StoreError,
+    Txn, Watch, WatchNews,
 };
 use ternlease::table::Time;
 
@@ -59,11 +59,11 @@ impl Link {
     }
 
     /// Sends a request, and waits for the answer.
-    fn request<T: 'static>(&self, work: impl Fn(&Rc<Sim>) -> T + 'static) -> Result<T, Trouble> {
+    fn request<T: 'static>(&self, work: impl Fn(&Rc<Sim>) -> T + 'static) -> Result<T, StoreError> {
         let (sim, task) = Self::inside();
         if server().borrow().is_refused(self.process, sim.now()) {
             sim.wait(task, Some(REFUSAL_TIME));
-            return Err(Trouble::Unreachable("connection refused".to_owned()));
+            return Err(StoreError::Unavailable("connection refused".to_owned()));
         }
         let answer = Rc::new(RefCell::new(None));
         let slot = answer.clone();
@@ -78,7 +78,7 @@ impl Link {
             }
             let left = until.saturating_duration_since(sim.instant_of(self.process));
             if left.is_zero() {
-                return Err(Trouble::Unknown("no answer".to_owned()));
+                return Err(StoreError::Unknown("no answer".to_owned()));
             }
             sim.wait(task, Some(left));
         }
@@ -86,9 +86,9 @@ impl Link {
 }
 
 impl Kv for Link {
-    fn txn(&self, txn: &Txn) -> Result<Answer, Trouble> {
+    fn txn(&self, txn: &Txn) -> Result<Answer, StoreError> {
         if txn.unchanged.len().max(txn.then.len()) > MAX_TXN_OPS {
-            return Err(Trouble::Refused("too much at once".to_owned()));
+            return Err(StoreError::Denied("too much at once".to_owned()));
         }
         let (server, txn) = (server(), txn.clone());
         let answer = self.request(move |sim| {
@@ -99,7 +99,7 @@ impl Kv for Link {
                 _ => false,
             };
             if txn.then.iter().any(is_over) {
-                return Err(Trouble::Unreachable("no such session".to_owned()));
+                return Err(StoreError::Unavailable("no such session".to_owned()));
             }
             let mut txn = txn.clone();
             if !txn.then.is_empty() && sim.in_a_thousand(server.borrow().ignored_conflicts) {
@@ -112,14 +112,14 @@ impl Kv for Link {
         answer.flatten()
     }
 
-    fn read(&self, range: &Range) -> Result<(Vec<Entry>, Revision), Trouble> {
+    fn read(&self, range: &Range) -> Result<(Vec<Entry>, Revision), StoreError> {
         let (server, range) = (server(), range.clone());
         let answer = self.request(move |_| {
             let server = server.borrow();
             (server.keys.read(&range), server.keys.revision)
         });
         // A read changes nothing, so its outcome is never unknown.
-        answer.map_err(|trouble| Trouble::Unreachable(trouble.to_string()))
+        answer.map_err(|trouble| StoreError::Unavailable(trouble.to_string()))
     }
 }
 
@@ -128,7 +128,7 @@ impl Engine for Link {
         &self,
         ttl: Duration,
         listener: Listener<SessionNews>,
-    ) -> Result<Box<dyn Session>, Trouble> {
+    ) -> Result<Box<dyn Session>, StoreError> {
         let (sim, _) = Self::inside();
         let (sent, ttl) = (sim.clock_of(self.process), ttl.as_micros() as u64);
         let server = server();
@@ -151,7 +151,7 @@ impl Engine for Link {
         range: Range,
         _known: &str,
         listener: Listener<WatchNews>,
-    ) -> Result<Box<dyn Watch>, Trouble> {
+    ) -> Result<Box<dyn Watch>, StoreError> {
         let (server, process) = (server(), self.process);
         let listener = RefCell::new(Some(listener));
         // A request that is repeated starts no second watch.
@@ -159,7 +159,7 @@ impl Engine for Link {
             let server = server.clone();
             move |_| Some(server::watch(&server, process, range.clone(), listener.take()?))
         })?;
-        Ok(Box::new(SimWatch(id.ok_or_else(|| Trouble::Unknown("no answer".to_owned()))?)))
+        Ok(Box::new(SimWatch(id.ok_or_else(|| StoreError::Unknown("no answer".to_owned()))?)))
     }
 
     /// Early, so that short runs meet whole copies.
@@ -200,7 +200,7 @@ impl Session for SimSession {
         self.deadline.load(Ordering::Acquire)
     }
 
-    fn revoke(self: Box<Self>) -> Result<(), Trouble> {
+    fn revoke(self: Box<Self>) -> Result<(), StoreError> {
         let (server, id) = (server(), self.id);
         let link = Link { process: self.process, timeout: self.timeout };
         link.request(move |sim| server::end_session(&server, sim, id))

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, MutexGuard};
 
 use super::keyspace::Keyspace;
-use ternlease::sim_api::kv::{Answer, Entry, Kv, Range, Revision, Trouble, Txn};
+use ternlease::sim_api::kv::{Answer, Entry, Kv, Range, Revision, StoreError, Txn};
 
 /// What happens to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,33 +48,33 @@ impl MemoryStore {
 }
 
 impl Kv for MemoryStore {
-    fn txn(&self, txn: &Txn) -> Result<Answer, Trouble> {
+    fn txn(&self, txn: &Txn) -> Result<Answer, StoreError> {
         let fate = self.next_fate();
         let mut inner = self.lock();
         let late = std::mem::take(&mut inner.late);
         let told = match fate {
             Fate::Answered => Ok(inner.keys.run(txn).0),
-            Fate::Lost => Err(Trouble::Unreachable("away".to_owned())),
+            Fate::Lost => Err(StoreError::Unavailable("away".to_owned())),
             Fate::Mute => {
                 inner.keys.run(txn);
-                Err(Trouble::Unknown("no answer".to_owned()))
+                Err(StoreError::Unknown("no answer".to_owned()))
             }
             Fate::Late => {
                 inner.late.push(txn.clone());
-                Err(Trouble::Unknown("no answer".to_owned()))
+                Err(StoreError::Unknown("no answer".to_owned()))
             }
         };
         late.iter().for_each(|txn| drop(inner.keys.run(txn)));
         told
     }
 
-    fn read(&self, range: &Range) -> Result<(Vec<Entry>, Revision), Trouble> {
+    fn read(&self, range: &Range) -> Result<(Vec<Entry>, Revision), StoreError> {
         match self.next_fate() {
             Fate::Answered => {
                 let inner = self.lock();
                 Ok((inner.keys.read(range), inner.keys.revision))
             }
-            _ => Err(Trouble::Unreachable("away".to_owned())),
+            _ => Err(StoreError::Unavailable("away".to_owned())),
         }
     }
 }
