@@ -19,10 +19,10 @@
 
 use std::ffi::CString;
 use std::fs::{self, File, Metadata, OpenOptions};
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -364,7 +364,9 @@ fn prepare(
     let bytes = unsafe {
         std::slice::from_raw_parts_mut((&raw mut found).cast::<u8>(), size_of::<Preamble>())
     };
-    let read = read_at_most(file, bytes).map_err(unreadable)?;
+    // From the beginning: the file was just opened.
+    let mut reader = file.take(bytes.len() as u64);
+    let read = io::copy(&mut reader, &mut &mut bytes[..]).map_err(unreadable)? as usize;
     let is_empty = bytes[..read].iter().all(|&byte| byte == 0);
     // Why it cannot be used, if it is to be made anew.
     let unusable = if is_empty {
@@ -408,19 +410,6 @@ fn lost_in_use() -> OpenError {
     OpenError::invalid(
         "its file was moved, deleted or truncated while in use; end the programs that used it then",
     )
-}
-
-fn read_at_most(file: &File, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut read = 0;
-    while read < buffer.len() {
-        match file.read_at(&mut buffer[read..], read as u64) {
-            Ok(0) => break,
-            Ok(n) => read += n,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(read)
 }
 
 /// The id of this start of the machine.
