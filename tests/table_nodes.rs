@@ -4,6 +4,7 @@ mod common;
 
 use common::{granted, lease_of, waiting};
 use ternlease::home::process::{Arrays, new_table};
+use ternlease::table::command::SetNode;
 use ternlease::table::*;
 
 /// Devices `g0`, `g1`, …, each of the node whose name is in its place; `-` is none.
@@ -252,4 +253,19 @@ fn nodes_that_are_lost_at_once_are_all_lost() {
         }
         t.verify().unwrap();
     }
+}
+
+#[test]
+fn set_node_that_is_refused_declares_no_node() {
+    let t = new_table(Settings::default());
+    let set_node = SetNode { resource: "gpu", node: Some("node") };
+    let apply = |now| t.apply(Issuer::default(), &set_node, now);
+    t.declare(0, "gpu", 1, 0).unwrap();
+    let lease = granted(t.claim(0, &Claim::one("a", &["gpu"])));
+    assert_eq!(apply(1), Err(Error::InUse));
+    assert_eq!(t.resource_id("node"), None);
+    t.release(2, lease).unwrap();
+    assert_eq!(apply(2), Ok(()));
+    assert!(t.resource_id("node").is_some());
+    t.verify().unwrap();
 }

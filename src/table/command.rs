@@ -16,6 +16,7 @@ use std::ops::Deref;
 
 use super::codec::{Encode, Reply};
 use super::memory::Memory;
+use super::names::check_name;
 use super::types::{
     Cancelled, Claim, Error, Health, LeaseId, Outcome, ResourceId, Revoked, TicketId, TicketState,
     Time, Traits,
@@ -349,7 +350,13 @@ impl<S: Text> Command for SetNode<S> {
             None => None,
             Some(node) => Some(match table.resource_id(node) {
                 Some(known) => known,
-                None => table.declare(now, node, 1, 0)?,
+                None => {
+                    // Before it is declared: what is refused changes nothing.
+                    check_name(node)?;
+                    table.advance(now)?;
+                    table.check_can_move(id)?;
+                    table.declare(now, node, 1, 0)?
+                }
             }),
         };
         let info = table.resource(self.resource.as_ref()).ok_or(Error::UnknownResource)?;

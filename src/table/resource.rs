@@ -136,6 +136,14 @@ pub(super) fn possible(resource: &Resource, demand: &Demand) -> bool {
     demand.slots <= resource.slots.get() && demand.memory <= resource.memory.get()
 }
 
+/// Claims and leases depend on the size and the node of a resource.
+fn check_unused(resource: &Resource) -> Result<(), Error> {
+    match resource.holds.get() != 0 || resource.members.get() != 0 {
+        true => Err(Error::InUse),
+        false => Ok(()),
+    }
+}
+
 impl<M: Memory> Table<M> {
     /// Makes a resource that stays, or gives an existing one this size.
     pub fn declare(
@@ -153,8 +161,8 @@ impl<M: Memory> Table<M> {
         let index = self.intern_resource(name)?;
         let record = self.resource_record(index);
         let same = record.slots.get() == slots && record.memory.get() == memory;
-        if !same && (record.holds.get() != 0 || record.members.get() != 0) {
-            return Err(Error::InUse);
+        if !same {
+            check_unused(record)?;
         }
         self.set_size(record, slots, memory);
         self.set(&record.flags, record.flags.get() | resource_flag::DECLARED);
@@ -193,6 +201,11 @@ impl<M: Memory> Table<M> {
         self.leave(())
     }
 
+    /// Refuses a resource whose node cannot change now.
+    pub(super) fn check_can_move(&self, id: ResourceId) -> Result<(), Error> {
+        check_unused(self.resource_record(self.declared_resource(id)?))
+    }
+
     /// Says what a declared resource is like. Leases and tickets it has are untouched.
     pub fn set_traits(&self, now: Time, id: ResourceId, traits: Traits) -> Result<(), Error> {
         self.enter(now)?;
@@ -202,8 +215,8 @@ impl<M: Memory> Table<M> {
         }
         let node = traits.node.map_or(Ok(0), |node| self.declared_resource(node))?;
         let record = self.resource_record(index);
-        if node != record.node.get() && (record.holds.get() != 0 || record.members.get() != 0) {
-            return Err(Error::InUse);
+        if node != record.node.get() {
+            check_unused(record)?;
         }
         if node != 0 {
             let flags = &self.resource_record(node).flags;
