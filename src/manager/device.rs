@@ -13,7 +13,8 @@ pub(crate) struct WeakManager(Weak<Shared>);
 
 impl WeakManager {
     pub fn upgrade(&self) -> Option<LeaseManager> {
-        Some(LeaseManager { shared: self.0.upgrade()? })
+        let shared = self.0.upgrade()?;
+        Some(LeaseManager { home: shared.home.clone(), shared })
     }
 }
 

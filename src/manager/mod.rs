@@ -87,6 +87,9 @@ use crate::table::Limits;
 /// ```
 #[derive(Debug, Clone)]
 pub struct LeaseManager {
+    /// The same home as in `shared`. Through `shared` alone, `state` takes 49 instructions instead
+    /// of 44.
+    home: AnyHome,
     shared: Arc<Shared>,
 }
 
@@ -239,12 +242,12 @@ impl LeaseManager {
             #[cfg(feature = "capi")]
             handles: AtomicUsize::new(0),
         };
-        LeaseManager { shared: Arc::new(shared) }
+        LeaseManager { home: shared.home.clone(), shared: Arc::new(shared) }
     }
 
     #[inline(always)]
     pub(crate) fn home(&self) -> &AnyHome {
-        &self.shared.home
+        &self.home
     }
 
     /// A C program has opened a handle.
