@@ -162,7 +162,7 @@ impl ProcessHome {
     /// If the system refuses, the next command that needs the ticker tries again.
     fn start_ticker(&self) {
         let started =
-            self.me.upgrade().is_some_and(|home| self.ticker.start("tern-keeper", home).is_ok());
+            self.me.upgrade().is_some_and(|home| self.ticker.start("tern-ticker", home).is_ok());
         self.ticker_refused.store(!started, Ordering::Release);
         if !started {
             self.state.lock().ticker_until = None;

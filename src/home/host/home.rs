@@ -217,7 +217,7 @@ impl HostHome {
             |number: Option<i32>| std::io::Error::from_raw_os_error(number.unwrap_or(libc::EAGAIN));
         let (sender, started) = mpsc::channel();
         let home = self.clone();
-        self.ticker.start_with("tern-keeper", move || {
+        self.ticker.start_with("tern-ticker", move || {
             let armed = home.host.own_slot().life.arm();
             let _ = sender.send(armed.as_ref().map(|_| ()).map_err(|error| error.raw_os_error()));
             if armed.is_ok() {
