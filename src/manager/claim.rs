@@ -260,8 +260,9 @@ impl<'a> ClaimBuilder<'a> {
     /// assert_eq!(manager.claim("bob").of(&["gpu0"]).try_now(), Err(Error::Busy));
     /// # Ok::<(), ternlease::Error>(())
     /// ```
-    pub fn try_now(self) -> Result<LeaseId, Error> {
-        self.patience(Span::Zero).submit_and_wait()
+    pub fn try_now(mut self) -> Result<LeaseId, Error> {
+        self.options.max_wait = Span::Zero;
+        self.submit_and_wait()
     }
 
     /// A lease, however long it takes, or as long as [`patience`](Self::patience) allows. Blocks
@@ -284,7 +285,7 @@ impl<'a> ClaimBuilder<'a> {
     /// assert_eq!(manager.held_by("bob"), [lease]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn wait(self) -> Result<LeaseId, Error> {
+    pub fn wait(mut self) -> Result<LeaseId, Error> {
         self.submit_and_wait()
     }
 
@@ -355,15 +356,15 @@ impl<'a> ClaimBuilder<'a> {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     #[inline]
-    pub fn submit(self) -> Result<Outcome, Error> {
-        let Placed { outcome, detail: () } =
-            self.manager.submit(&self.options.measure(self.manager)?)?;
+    pub fn submit(mut self) -> Result<Outcome, Error> {
+        let claim = self.options.measure(self.manager)?;
+        let Placed { outcome, detail: () } = self.manager.submit(claim)?;
         Ok(outcome)
     }
 
     #[inline(always)]
-    fn submit_and_wait(&self) -> Result<LeaseId, Error> {
+    fn submit_and_wait(&mut self) -> Result<LeaseId, Error> {
         let claim = self.options.measure(self.manager)?;
-        self.manager.submit_and_wait(&claim).map(|(lease, ())| lease)
+        self.manager.submit_and_wait(claim).map(|(lease, ())| lease)
     }
 }

@@ -18,7 +18,7 @@ use crate::table::{Claim, Error, FOREVER, LeaseId, Outcome, Placed, TicketId, Ti
 /// A claim whose times are not in the unit of a clock yet.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ClaimOptions<'a> {
-    /// All but its times.
+    /// Its times are set by [`Self::measure`].
     pub claim: Claim<'a>,
     pub ttl: Span,
     pub max_wait: Span,
@@ -32,12 +32,13 @@ impl<'a> ClaimOptions<'a> {
         ClaimOptions { claim, ttl: Span::Forever, max_wait: Span::Forever, notice: Span::Zero }
     }
 
-    /// The claim as the table takes it.
+    /// The claim as the table takes it. Set in place, because a claim is a large value to copy.
     #[inline(always)]
-    pub fn measure(&self, manager: &LeaseManager) -> Result<Claim<'a>, Error> {
-        let ttl = manager.measure(self.ttl)?;
-        let wait = manager.measure(self.max_wait)?;
-        Ok(Claim { ttl, wait, grace: manager.measure(self.notice)?, ..self.claim })
+    pub fn measure(&mut self, manager: &LeaseManager) -> Result<&Claim<'a>, Error> {
+        self.claim.ttl = manager.measure(self.ttl)?;
+        self.claim.wait = manager.measure(self.max_wait)?;
+        self.claim.grace = manager.measure(self.notice)?;
+        Ok(&self.claim)
     }
 }
 

@@ -143,8 +143,9 @@ impl GpuClaim<'_> {
         holder: &'c str,
         devices: &'c [ResourceId],
     ) -> Result<Claim<'c>, Error> {
-        let claim = self.options.measure(&self.pool.inner.manager)?;
-        Ok(Claim { holder, candidates: Candidates::Declared(devices), ..claim })
+        let mut options = self.options;
+        let claim = options.measure(&self.pool.inner.manager)?;
+        Ok(Claim { holder, candidates: Candidates::Declared(devices), ..*claim })
     }
 
     #[inline]
