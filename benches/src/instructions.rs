@@ -8,6 +8,8 @@ use std::pin::Pin;
 use std::process::{Command, ExitCode};
 use std::task::{Context, Waker};
 
+use ternlease::{GpuDevice, GpuPool, LeaseManager, Options, Vendor};
+
 use crate::measure::keep;
 use crate::pool::Devices;
 use crate::pool_peer::ready;
@@ -21,7 +23,7 @@ pub enum Mode {
     Record,
 }
 
-const OPERATIONS: [&str; 9] = [
+const OPERATIONS: [&str; 10] = [
     "state",
     "renew",
     "renew_same_tick",
@@ -30,6 +32,7 @@ const OPERATIONS: [&str; 9] = [
     "active_count",
     "try_claim+release_1device",
     "try_claim+release_8devices",
+    "pool_try_claim+release",
     "handover",
 ];
 
@@ -130,6 +133,13 @@ pub fn repeat(operation: &str, times: &str) -> ExitCode {
     let (Ok(times), true) = (times.parse::<usize>(), OPERATIONS.contains(&operation)) else {
         return ExitCode::from(2);
     };
+    if operation == "pool_try_claim+release" {
+        let manager = LeaseManager::with(Options::ticks());
+        let pool = GpuPool::on(&manager, &[GpuDevice::new(Vendor::Nvidia, 0, "benchmark")]);
+        let pool = pool.expect("room for a device");
+        (0..2_000 + times).for_each(|_| drop(black_box(&pool).try_claim()));
+        return ExitCode::SUCCESS;
+    }
     if let Some(devices) = operation.strip_prefix("try_claim+release_") {
         let devices = Devices::ticks(if devices == "8devices" { 8 } else { 1 });
         // As many as are remembered, and more: from there on every call does the same.
