@@ -110,7 +110,7 @@ pub mod cost;
 #[cfg(feature = "capi")]
 #[allow(unsafe_code, rustdoc::private_intra_doc_links)]
 pub mod ffi;
-pub mod home;
+mod home;
 // Loom tries it without the rest of the boundary, which has statics.
 pub mod inventory;
 pub mod manager;

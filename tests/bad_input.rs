@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ternlease::home::process::{Arrays, new_table};
+use ternlease::memory::{Arrays, new_table};
 use ternlease::table::*;
 use ternlease::{LeaseManager, Limits, Options, Span};
 

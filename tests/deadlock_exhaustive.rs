@@ -12,7 +12,7 @@
 mod oracle;
 
 use oracle::{Explorer, Held, Line, Pool, Rng, Scene, Want, every_pool};
-use ternlease::home::process::{Arrays, new_table};
+use ternlease::memory::{Arrays, new_table};
 use ternlease::table::DeadlockPolicy::{Break, Report};
 use ternlease::table::*;
 

@@ -1,6 +1,6 @@
 //! Tables that forget almost at once: whatever is forgotten, nothing in use goes with it.
 
-use ternlease::home::process::{Arrays, new_table};
+use ternlease::memory::{Arrays, new_table};
 use ternlease::table::*;
 
 /// A small generator: the test must not depend on the outside.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{granted, patient, waiting};
-use ternlease::home::process::{Arrays, new_table};
+use ternlease::memory::{Arrays, new_table};
 use ternlease::table::*;
 
 /// A table that soon uses its records again.

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{granted, lease_of, waiting};
-use ternlease::home::process::{Arrays, new_table};
+use ternlease::memory::{Arrays, new_table};
 use ternlease::table::*;
 
 /// Devices `g0`, `g1`, …, each in the island of its place in the list; 0 is none.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use common::{granted, lease_of, table, waiting};
-use ternlease::home::process::{Arrays, new_table};
+use ternlease::memory::{Arrays, new_table};
 use ternlease::table::*;
 
 fn small(limits: Limits) -> Table<Arrays> {

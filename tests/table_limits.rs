@@ -6,7 +6,7 @@ mod memory;
 
 use common::{granted, waiting};
 use memory::shared_tables;
-use ternlease::home::process::{Arrays, new_table};
+use ternlease::memory::{Arrays, new_table};
 use ternlease::table::*;
 
 fn small(limits: Limits) -> Table<Arrays> {

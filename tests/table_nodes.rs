@@ -3,7 +3,7 @@
 mod common;
 
 use common::{granted, lease_of, waiting};
-use ternlease::home::process::{Arrays, new_table};
+use ternlease::memory::{Arrays, new_table};
 use ternlease::table::command::SetNode;
 use ternlease::table::*;
 

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{granted, lease_of, patient, waiting};
-use ternlease::home::process::{Arrays, new_table};
+use ternlease::memory::{Arrays, new_table};
 use ternlease::table::*;
 
 fn table(deadlocks: DeadlockPolicy, implied_wants: bool) -> Table<Arrays> {

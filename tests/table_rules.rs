@@ -3,7 +3,7 @@
 mod common;
 
 use common::{granted, lease_of, table, waiting};
-use ternlease::home::process::{Arrays, new_table};
+use ternlease::memory::{Arrays, new_table};
 use ternlease::table::command::{Place, Release, Revoke, SetPrincipal, Transfer};
 use ternlease::table::*;
 

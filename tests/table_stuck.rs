@@ -3,7 +3,7 @@
 mod common;
 
 use common::{granted, hold, patient, table, wait, waiting};
-use ternlease::home::process::{Arrays, new_table};
+use ternlease::memory::{Arrays, new_table};
 use ternlease::table::*;
 
 fn with_implied_wants() -> Table<Arrays> {

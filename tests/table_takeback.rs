@@ -3,7 +3,7 @@
 mod common;
 
 use common::{granted, hold, lease_of, patient, table, waiting};
-use ternlease::home::process::{Arrays, new_table};
+use ternlease::memory::{Arrays, new_table};
 use ternlease::table::*;
 
 fn small(limits: Limits) -> Table<Arrays> {

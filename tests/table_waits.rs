@@ -3,7 +3,7 @@
 mod common;
 
 use common::{granted, hold, lease_of, patient, table, wait, waiting};
-use ternlease::home::process::{Arrays, new_table};
+use ternlease::memory::{Arrays, new_table};
 use ternlease::table::*;
 
 fn small(tickets: u32, history: u32) -> Table<Arrays> {

@@ -12,7 +12,7 @@ pub(crate) mod event_fd;
 mod host;
 pub(crate) mod lifecycle;
 mod open;
-pub mod process;
+mod process;
 #[cfg(target_os = "linux")]
 pub(crate) mod read_committed;
 mod ticker;

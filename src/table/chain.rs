@@ -141,7 +141,7 @@ mod tests {
     use super::super::cell::Cell;
     use super::super::{Claim, Outcome, Settings};
     use super::*;
-    use crate::home::process::new_table;
+    use crate::memory::new_table;
 
     #[test]
     fn a_chain_that_comes_back_to_its_beginning_makes_no_sense() {

@@ -242,7 +242,7 @@ impl<M: Memory> Table<M> {
 mod tests {
     use super::super::{Claim, Limits, Outcome, Settings, TicketState};
     use super::*;
-    use crate::home::process::{Arrays, new_table};
+    use crate::memory::{Arrays, new_table};
 
     fn take(table: &Table<Arrays>, owner: u16, name: &str) -> LeaseId {
         match table.claim(0, &Claim { owner, ..Claim::one("a", &[name]) }) {

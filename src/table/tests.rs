@@ -4,7 +4,7 @@ use super::cell::{Cell, Cell32};
 use super::layout::{Resource, flag};
 use super::resource::Demand;
 use super::*;
-use crate::home::process::{Arrays, new_table};
+use crate::memory::{Arrays, new_table};
 
 fn waiting(t: &Table<Arrays>, claim: Claim<'_>) -> TicketId {
     match t.claim(t.now(), &claim) {

@@ -252,7 +252,7 @@ mod tests {
     use super::super::cell::Cell;
     use super::super::{Claim, Outcome, Settings};
     use super::*;
-    use crate::home::process::new_table;
+    use crate::memory::new_table;
 
     /// A timer in which something was damaged belongs to nobody who knows it.
     #[test]

@@ -239,7 +239,7 @@ mod tests {
     use super::super::layout::{Header, NURSERY};
     use super::super::{Claim, Error, Outcome, Settings, Take};
     use super::*;
-    use crate::home::process::{Arrays, new_table};
+    use crate::memory::{Arrays, new_table};
 
     /// Says something untrue of a table in use, and what is found.
     fn damaged(lie: impl FnOnce(&Header)) -> Result<(), String> {

@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 
-use ternlease::home::process::Arrays;
+use ternlease::memory::Arrays;
 use ternlease::table::cell::{Cell32, Cell64};
 use ternlease::table::layout::*;
 use ternlease::table::{Memory, Settings, Table};

@@ -1,7 +1,7 @@
 //! What tests of the table have in common.
 #![allow(dead_code)] // Not every test needs all of it.
 
-use ternlease::home::process::{Arrays, new_table};
+use ternlease::memory::{Arrays, new_table};
 use ternlease::table::*;
 
 pub fn table() -> Table<Arrays> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use ternlease::home::process::new_table;
+use ternlease::memory::new_table;
 use ternlease::table::codec::{self, AnyCommand, AnyReply};
 use ternlease::table::command::{
     Advance, Declare, DeviceState, Fail, Place, ReapOwner, Release, Renew, Revoke, SetEvidence,

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use ternlease::home::process::Arrays;
+use ternlease::memory::Arrays;
 use ternlease::table::cell::{Cell32, Cell64, Touched};
 use ternlease::table::codec::{AnyCommand, AnyReply};
 use ternlease::table::layout::*;

@@ -1,7 +1,7 @@
 //! A log of encoded commands, as bytes: a byte for the settings of the table, then entries. An entry
 //! is how much later it is, who issues it, the length of a message in two bytes, and the message.
 
-use ternlease::home::process::new_table;
+use ternlease::memory::new_table;
 use ternlease::table::codec::{AnyCommand, AnyReply};
 use ternlease::table::{Actor, DeadlockPolicy, FOREVER, Issuer, Limits, Settings, Time};
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::home::process::new_table;
+use crate::memory::new_table;
 use crate::table::{Actor, Settings};
 
 fn message(encode: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
