@@ -264,7 +264,7 @@ pub(crate) trait Home: Debug + Send + Sync + 'static {
     }
 
     /// Until when a thread may sleep before it runs what is due itself.
-    fn look_by(&self, until: Option<Instant>) -> Option<Instant> {
+    fn poll_deadline(&self, until: Option<Instant>) -> Option<Instant> {
         until
     }
 
@@ -365,7 +365,7 @@ impl Home for AnyHome {
         fn unsubscribe(&self, subscription: Subscription);
         #[cfg(target_os = "linux")]
         fn check_ticker(&self) -> Result<(), Error>;
-        fn look_by(&self, until: Option<Instant>) -> Option<Instant>;
+        fn poll_deadline(&self, until: Option<Instant>) -> Option<Instant>;
         fn poison(&self);
         fn close(&self);
         #[cfg(feature = "capi")]

@@ -310,9 +310,9 @@ impl Home for ProcessHome {
             if is_over() {
                 break;
             }
-            match self.look_by(until) {
-                Some(look) => {
-                    rt::park_timeout(look.saturating_duration_since(rt::instant()));
+            match self.poll_deadline(until) {
+                Some(deadline) => {
+                    rt::park_timeout(deadline.saturating_duration_since(rt::instant()));
                     self.advance();
                 }
                 None => rt::park(),
@@ -374,7 +374,7 @@ impl Home for ProcessHome {
         }
     }
 
-    fn look_by(&self, until: Option<Instant>) -> Option<Instant> {
+    fn poll_deadline(&self, until: Option<Instant>) -> Option<Instant> {
         if !self.ticker_refused.load(Ordering::Acquire) {
             return until;
         }

@@ -162,7 +162,7 @@ impl EventReader {
                 Lifecycle::Closed | Lifecycle::Forked => return Err(Error::Closed),
                 _ => {}
             }
-            if !self.signal.wait(self.home.look_by(until))
+            if !self.signal.wait(self.home.poll_deadline(until))
                 && until.is_some_and(|until| rt::instant() >= until)
             {
                 return Ok(self.fetch());

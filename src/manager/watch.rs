@@ -255,7 +255,7 @@ impl Watcher {
             if self.home.is_closed() || poisoned && !self.home.is_shared() {
                 return;
             }
-            self.inbox.signal.wait(self.home.look_by(None));
+            self.inbox.signal.wait(self.home.poll_deadline(None));
         }
     }
 

@@ -82,8 +82,8 @@ struct File {
     word: LockWord,
     guarded: UnsafeCell<u32>,
     kernel: Kernel,
-    /// So many sleeps end at once, for no reason.
-    naps: std::sync::atomic::AtomicU32,
+    /// The number of sleeps that end at once.
+    spurious_wakes: std::sync::atomic::AtomicU32,
 }
 
 // SAFETY: what is guarded is used with the lock only, which loom checks.
@@ -92,7 +92,7 @@ unsafe impl Sync for File {}
 impl LockPlatform for File {
     fn park(&self, word: &AtomicU32, seen: u32) {
         if self
-            .naps
+            .spurious_wakes
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |it| it.checked_sub(1))
             .is_ok()
         {
@@ -115,9 +115,14 @@ impl LockPlatform for File {
 }
 
 impl File {
-    fn new(naps: u32) -> Arc<File> {
+    fn new(spurious_wakes: u32) -> Arc<File> {
         let (word, kernel) = (LockWord::default(), Kernel::default());
-        Arc::new(File { word, guarded: UnsafeCell::new(0), kernel, naps: naps.into() })
+        Arc::new(File {
+            word,
+            guarded: UnsafeCell::new(0),
+            kernel,
+            spurious_wakes: spurious_wakes.into(),
+        })
     }
 
     /// Takes the lock as a process does, and adds one to what it guards.
@@ -240,15 +245,15 @@ fn notification_is_never_missed() {
         let shared = Arc::new((EventCount::default(), AtomicU32::new(0), Kernel::default()));
         let other = shared.clone();
         let notifier = thread::spawn(move || {
-            let (events, news, kernel) = &*other;
-            news.store(1, Ordering::Relaxed);
+            let (events, change, kernel) = &*other;
+            change.store(1, Ordering::Relaxed);
             events.notify(|_| kernel.wake_one());
         });
-        let (events, news, kernel) = &*shared;
+        let (events, change, kernel) = &*shared;
         let mut parks = 0;
         loop {
             let seq = events.seq();
-            if news.load(Ordering::Relaxed) == 1 {
+            if change.load(Ordering::Relaxed) == 1 {
                 break;
             }
             parks = 1;
