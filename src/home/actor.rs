@@ -2,7 +2,7 @@
 
 use crate::table::Actor;
 
-/// Of a table on this machine: the real user and the process.
+/// The actor of a table on this machine: the real user and the process.
 pub(super) fn of_process() -> Actor {
     #[cfg(target_os = "linux")]
     let principal = super::real_user();

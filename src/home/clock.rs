@@ -1,18 +1,17 @@
-//! The two clocks: real time that goes on while the machine sleeps, and ticks that a program counts itself.
+//! The clocks of homes: real time, and ticks that a program counts.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::rt;
 use crate::table::Time;
 
-/// What a home takes for the time.
 #[derive(Debug)]
 pub(crate) enum Clock {
     /// Counted by `tick()`.
     Ticks(AtomicU64),
     /// Microseconds since the machine started, sleep included.
     Real,
-    /// Microseconds that many machines count together: so many more than this one's own.
+    /// Microseconds that many machines count together: `since_boot` plus this offset.
     #[cfg(feature = "cluster")]
     Shared(std::sync::atomic::AtomicI64),
 }
@@ -30,16 +29,18 @@ impl Clock {
         }
     }
 
-    /// One that shows the time that `now` tells.
+    /// A clock that agrees with `now`.
     #[cfg(feature = "cluster")]
     pub fn shared(now: impl Fn() -> Time) -> Clock {
-        // Whoever is interrupted between two clocks would stay behind all others: hardly ever twice.
+        // An interruption between the two reads makes the offset too small: the largest of three
+        // counts.
         let ahead = (0..3).map(|_| now() as i64 - rt::since_boot() as i64);
         Clock::Shared(ahead.max().unwrap_or(0).into())
     }
 
-    /// Somebody has seen this time: it does not go back behind it. What others say is never later than it is: so whoever's clock is
-    /// ahead is followed, and nobody's runs faster than a clock does. By how much that moved it.
+    /// Another machine has reported this time: the clock does not stay behind it. No machine
+    /// reports a time later than its own clock, so the clock follows the fastest one and runs no
+    /// faster. Returns by how much the clock moved.
     #[cfg(feature = "cluster")]
     pub fn at_least(&self, time: Time) -> Time {
         let Clock::Shared(ahead) = self else { return 0 };
@@ -59,12 +60,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ticks_now_is_count() {
+    fn clock_of_ticks_shows_their_count() {
         assert_eq!(Clock::Ticks(AtomicU64::new(7)).now(), 7);
     }
 
     #[test]
-    fn real_time_does_not_go_back() {
+    fn real_clock_read_again_is_not_earlier() {
         let first = Clock::Real.now();
         assert!(Clock::Real.now() >= first);
     }

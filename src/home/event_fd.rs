@@ -29,7 +29,6 @@ impl EventFd {
         self.0.try_clone().map_err(system)
     }
 
-    /// Makes it readable.
     pub fn notify(&self) {
         let one = 1u64.to_ne_bytes();
         // SAFETY: the descriptor is open and the bytes are valid. An eventfd takes all eight or, if
@@ -37,7 +36,7 @@ impl EventFd {
         unsafe { libc::write(self.0.as_raw_fd(), one.as_ptr().cast(), one.len()) };
     }
 
-    /// Makes it unreadable.
+    /// Makes the descriptor unreadable.
     pub fn drain(&self) {
         let mut count = [0u8; 8];
         // SAFETY: the descriptor is open and the bytes are valid for writes. An eventfd gives all

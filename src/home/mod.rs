@@ -1,5 +1,5 @@
-//! Homes: where a table lives and how its waiters wake. A home stores, locks, measures time and wakes;
-//! it has no rule of its own.
+//! Homes. A home stores a table, locks it, measures time and wakes waiters; it has no rule of its
+//! own.
 
 mod actor;
 pub(crate) mod clock;
@@ -46,14 +46,14 @@ pub(crate) use open::default_limits;
 use process::ProcessHome;
 use waiters::{Subscription, WakerKind};
 
-/// What its owner gives back: it has no further use for it.
+/// A lease or a ticket that its owner gives back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Dropped {
     Lease(LeaseId),
     Ticket(TicketId),
 }
 
-/// How far a reader of events has come.
+/// The position of a reader of events.
 #[derive(Debug, Default)]
 pub(crate) struct EventPosition {
     /// The number of the last event of the table that was read.
@@ -97,17 +97,17 @@ impl From<HomeError> for Error {
     }
 }
 
-/// What only the home of a table in a file can do.
+/// Operations of the host home.
 #[cfg(target_os = "linux")]
 pub(crate) trait HostOps {
     fn info(&self) -> HostInfo;
-    /// Makes a held lease one of the processes that have the descriptor.
+    /// Transfers a held lease to all processes that have the descriptor open.
     fn keep_for_children(&self, lease: LeaseId) -> Result<Inherited, Error>;
-    /// Makes a held lease one of another process that uses the table.
+    /// Transfers a held lease to another process that uses the table.
     fn transfer(&self, lease: LeaseId, process: u32) -> Result<(), Error>;
 }
 
-/// What only the home of a table in etcd can do.
+/// Operations of the cluster home.
 pub(crate) trait ClusterOps {
     /// For how long etcd has not answered; `None` if it answers.
     fn unreachable_for(&self) -> Option<std::time::Duration>;
@@ -134,10 +134,10 @@ pub(crate) trait Home: Debug + Send + Sync + 'static {
     /// Runs a command, then wakes what it resolved.
     fn execute<C: Command>(&self, command: &C) -> Result<C::Reply, Error>;
 
-    /// Answers a query at the present time. If the table cannot be locked, by what can be read.
+    /// Answers a query at the present time. If the table cannot be locked, reads without the lock.
     fn query<Q: Query>(&self, query: &Q) -> Q::Answer;
 
-    /// Answers a query by what is known here: nothing that is due runs, and no engine is asked.
+    /// Answers a query from local data: nothing that is due runs, and no engine is asked.
     fn query_known<Q: Query>(&self, query: &Q) -> Q::Answer;
 
     /// Claims for this process.
@@ -146,8 +146,8 @@ pub(crate) trait Home: Debug + Send + Sync + 'static {
     /// Takes the answer of a resolved ticket.
     fn collect<D: GrantDetail>(&self, ticket: TicketId) -> Collected<D>;
 
-    /// Gives back a lease or a claim. If the engine cannot be reached, that is an error, and the home
-    /// gives it back as soon as the engine can be.
+    /// Gives back a lease or a claim. If the engine cannot be reached, that is an error, and the
+    /// home gives it back as soon as the engine can be.
     #[inline(always)]
     fn give_back(&self, dropped: Dropped) -> Result<(), Error> {
         match dropped {
@@ -167,10 +167,10 @@ pub(crate) trait Home: Debug + Send + Sync + 'static {
         self.state_at(lease, self.clock().now())
     }
 
-    /// The state of a lease at this time, by what is known here.
+    /// The state of a lease at this time, from local data.
     fn state_at(&self, lease: LeaseId, now: Time) -> Option<LeaseState>;
 
-    /// Asks the engine for news of leases that [`Self::state_at`] is asked for next.
+    /// Asks the engine for changes of leases that [`Self::state_at`] is called for next.
     fn ask_about(&self, _leases: &[LeaseId]) {}
 
     #[inline(always)]
@@ -196,7 +196,7 @@ pub(crate) trait Home: Debug + Send + Sync + 'static {
         self.query(&LeaseById { lease })
     }
 
-    /// As [`Self::lease`], by what is known here. `None` if that may be rolled back.
+    /// As [`Self::lease`], from local data. `None` if that is not committed.
     fn known_lease(&self, lease: LeaseId) -> Option<Option<LeaseInfo>> {
         Some(self.lease(lease))
     }
@@ -207,15 +207,15 @@ pub(crate) trait Home: Debug + Send + Sync + 'static {
         0
     }
 
-    /// Where a reader begins that has read the events up to this number; `u64::MAX`: that reads what
-    /// comes from now on.
+    /// The position of a reader that has read the events up to this number; `u64::MAX`: all events
+    /// so far.
     fn event_position(&self, cursor: u64) -> EventPosition {
         let last = self.query(&LastEvent {});
         EventPosition { cursor: cursor.min(last), ..EventPosition::default() }
     }
 
-    /// Appends the events after a position, which moves on. Returns how many were overwritten before
-    /// they were read. With `ask`, an engine is asked for news.
+    /// Appends the events after a position, and advances the position. Returns how many were
+    /// overwritten before they were read. With `ask`, asks an engine for newer events.
     fn events_after(
         &self,
         position: &mut EventPosition,
@@ -236,7 +236,7 @@ pub(crate) trait Home: Debug + Send + Sync + 'static {
     /// The state of a ticket, without a lock where the home can.
     fn ticket(&self, ticket: TicketId) -> Option<TicketState>;
 
-    /// Blocks the thread until the ticket is resolved or the time has come.
+    /// Blocks the thread until the ticket is resolved or the time is over.
     fn wait_ticket(
         &self,
         ticket: TicketId,
@@ -247,7 +247,8 @@ pub(crate) trait Home: Debug + Send + Sync + 'static {
     /// Registers a waker for a ticket, unless it is resolved.
     fn watch(&self, ticket: TicketId, kind: WakerKind, waker: &Waker) -> Option<TicketState>;
 
-    /// A descriptor that becomes readable when the ticket is resolved. A home has one for each ticket.
+    /// A descriptor that becomes readable when the ticket is resolved. A home has one for each
+    /// ticket.
     #[cfg(target_os = "linux")]
     fn ticket_fd(&self, ticket: TicketId) -> Result<std::os::fd::OwnedFd, Error>;
 
@@ -263,21 +264,21 @@ pub(crate) trait Home: Debug + Send + Sync + 'static {
     }
 
     /// Until when a thread may sleep before it runs what is due itself.
-    fn look_by(&self, until: Option<Instant>) -> Option<Instant> {
+    fn poll_deadline(&self, until: Option<Instant>) -> Option<Instant> {
         until
     }
 
     /// A panic has cut short a command. All waiters are woken.
     fn poison(&self);
 
-    /// The last user is gone: the claims and leases of this process end, and its threads.
+    /// The last user is gone: ends the claims and leases of this process, and its threads.
     fn close(&self);
 
     /// After [`Self::close`]: waits for the end of the ticker.
     #[cfg(feature = "capi")]
     fn join_ticker(&self) {}
 
-    /// Acts while no thread of this process has the lock.
+    /// Calls `act` while no thread of this process has the lock.
     #[cfg(target_os = "linux")]
     fn at_rest(&self, act: &mut dyn FnMut());
 
@@ -364,7 +365,7 @@ impl Home for AnyHome {
         fn unsubscribe(&self, subscription: Subscription);
         #[cfg(target_os = "linux")]
         fn check_ticker(&self) -> Result<(), Error>;
-        fn look_by(&self, until: Option<Instant>) -> Option<Instant>;
+        fn poll_deadline(&self, until: Option<Instant>) -> Option<Instant>;
         fn poison(&self);
         fn close(&self);
         #[cfg(feature = "capi")]
@@ -378,7 +379,7 @@ impl Home for AnyHome {
 }
 
 impl AnyHome {
-    /// A table of this process; `None` if the system does not give the memory.
+    /// A table of this process; `None` if the system does not provide the memory.
     pub fn try_new(settings: Settings, real_clock: bool) -> Option<AnyHome> {
         ProcessHome::try_new(settings, real_clock).map(AnyHome::Process)
     }

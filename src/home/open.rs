@@ -196,8 +196,8 @@ impl OpenError {
         self.kind == OpenErrorKind::LockTimeout
     }
 
-    /// Is there such a home, but not on this system, or not in this build of the library? The text
-    /// names what is missing.
+    /// Does this system, or this build of the library, not have the home? The text names what is
+    /// missing.
     pub fn is_unsupported(&self) -> bool {
         self.kind == OpenErrorKind::Unsupported
     }

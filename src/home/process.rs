@@ -1,8 +1,8 @@
 //! The home of a table that one process uses.
 //!
-//! One mutex guards the table and the waiters. A command runs under it to its end; what it resolved
-//! is taken from the table before unlock, and the wakers are called after. A woken waiter reads its
-//! lease from the ticket without the lock.
+//! One mutex guards the table and the waiters. A command runs under it to its end. The tickets that
+//! it resolved are taken from the table before unlock, and their wakers are called after. A woken
+//! waiter reads its lease from the ticket without the lock.
 //!
 //! Reads that need no lock read the table's memory: the state of a lease, of a ticket, and a plain
 //! renewal (`table/slot.rs` has the argument).
@@ -39,7 +39,7 @@ const SLEEP_MAX: Duration = Duration::from_secs(1);
 /// The shortest: a table that cannot run what is due must not keep a processor busy.
 const SLEEP_MIN: Duration = Duration::from_millis(10);
 
-/// How often a waiter looks at the clock if the system refused to start the ticker.
+/// The interval at which a waiter reads the clock if the system refused to start the ticker.
 const NO_TICKER_POLL: Duration = Duration::from_millis(10);
 
 /// No id of any table of this process is larger.
@@ -86,8 +86,8 @@ impl State {
 }
 
 impl ProcessHome {
-    /// A new table; `None` if the system does not give the memory. With a real clock ids grow from
-    /// table to table: from the wall clock, and within this process from every id before.
+    /// A new table; `None` if the system does not provide the memory. With a real clock, ids grow
+    /// from table to table: they start above the wall clock and above every id of this process.
     pub fn try_new(mut settings: Settings, real_clock: bool) -> Option<Arc<Self>> {
         settings.numbers = Some(numbers);
         if real_clock {
@@ -118,7 +118,6 @@ impl ProcessHome {
         self.clock.now().max(state.table.now())
     }
 
-    /// Releases the lock after a command, and wakes what the command resolved.
     #[inline(always)]
     fn unlock(&self, state: MutexGuard<'_, State>) {
         if state.table.any_decided() || state.is_awaited() {
@@ -310,9 +309,9 @@ impl Home for ProcessHome {
             if is_over() {
                 break;
             }
-            match self.look_by(until) {
-                Some(look) => {
-                    rt::park_timeout(look.saturating_duration_since(rt::instant()));
+            match self.poll_deadline(until) {
+                Some(deadline) => {
+                    rt::park_timeout(deadline.saturating_duration_since(rt::instant()));
                     self.advance();
                 }
                 None => rt::park(),
@@ -374,7 +373,7 @@ impl Home for ProcessHome {
         }
     }
 
-    fn look_by(&self, until: Option<Instant>) -> Option<Instant> {
+    fn poll_deadline(&self, until: Option<Instant>) -> Option<Instant> {
         if !self.ticker_refused.load(Ordering::Acquire) {
             return until;
         }

@@ -55,17 +55,17 @@ pub(crate) struct UncommittedFlag {
 
 #[cfg(any(feature = "cluster", loom))]
 impl UncommittedFlag {
-    /// Before the first change.
+    /// Call before the first change.
     pub fn set(&self) {
         self.uncommitted.store(true, Ordering::Release);
     }
 
-    /// After a roll-back, and before [`Self::clear`].
+    /// Call after a roll-back, and before [`Self::clear`].
     pub fn count_roll_back(&self) {
         self.roll_backs.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// All changes are committed or rolled back.
+    /// Call when all changes are committed or rolled back.
     pub fn clear(&self) {
         self.uncommitted.store(false, Ordering::Release);
     }
@@ -93,7 +93,7 @@ mod interleavings {
     use super::*;
     use crate::table::cell::{Cell, Cell64};
 
-    /// What a reader finds of a change that is committed or rolled back.
+    /// The values that a reader returns of a change that is committed or rolled back.
     fn explore(commit: bool) -> BTreeSet<Option<u64>> {
         let seen = std::sync::Arc::new(Mutex::new(BTreeSet::new()));
         let log = seen.clone();

@@ -1,7 +1,7 @@
 //! The ticker: the background thread of a home, which runs what is due and wakes its waiters.
 //!
-//! A release serves the queue by itself. The end of a lease or of a wait, the death of a process
-//! and the end of a session need a thread that looks at a clock.
+//! A release grants to the queue by itself. The end of a lease or of a wait, the death of a process
+//! and the end of a session need a thread that reads a clock.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -209,7 +209,7 @@ impl WakeList {
         }
     }
 
-    /// Calls them all. A waker that panics affects neither the others nor the caller.
+    /// Calls all wakers. One that panics affects neither the others nor the caller.
     pub fn wake(self) {
         for waker in self.first.into_iter().chain(self.others) {
             let _ = catch_unwind(AssertUnwindSafe(|| waker.wake()));

@@ -1,14 +1,15 @@
-//! Several leases in one call, for holders of many: one look at the clock does for many of them.
+//! Several leases in one call, with one reading of the clock for many of them.
 
 use super::LeaseManager;
 use crate::home::Home;
 use crate::table::{LeaseId, LeaseState};
 
-/// So many leases have one look at the clock in common: it costs several times as much as a lease, and is not old after so few.
+/// The number of leases for one reading of the clock. A reading costs several times as much as a
+/// lease, and is still recent after so few.
 const AT_A_TIME: usize = 256;
 
 impl LeaseManager {
-    /// The states of several leases, each as [`state`](Self::state) tells it.
+    /// The states of several leases, each as [`state`](Self::state) returns it.
     ///
     /// ```
     /// use ternlease::{LeaseManager, LeaseState, Options};
@@ -36,7 +37,8 @@ impl LeaseManager {
         }
     }
 
-    /// Renews several leases, each as [`renew`](Self::renew) does, and passes over those that are over; how many were renewed.
+    /// Renews several leases, each as [`renew`](Self::renew) does, and skips those that are over.
+    /// Returns how many were renewed.
     ///
     /// ```
     /// use ternlease::{LeaseManager, Options};

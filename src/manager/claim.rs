@@ -66,7 +66,7 @@ impl<'a> ClaimBuilder<'a> {
     /// ```
     /// # use ternlease::{LeaseManager, Options};
     /// # let manager = LeaseManager::with(Options::ticks());
-    /// manager.acquire("gpu0", "somebody", 9)?;
+    /// manager.acquire("gpu0", "bob", 9)?;
     /// let lease = manager.claim("me").of(&["gpu0", "gpu1"]).try_now()?;
     /// assert_eq!(manager.lease(lease).unwrap().takes[0].resource, "gpu1");
     /// # Ok::<(), ternlease::Error>(())
@@ -158,7 +158,7 @@ impl<'a> ClaimBuilder<'a> {
     /// ```
     /// # use ternlease::{LeaseManager, Options};
     /// # let manager = LeaseManager::with(Options::ticks());
-    /// manager.acquire("gpu0", "somebody", 9)?;
+    /// manager.acquire("gpu0", "bob", 9)?;
     /// let usual = manager.claim("usual").of(&["gpu0"]).enqueue()?;
     /// let urgent = manager.claim("urgent").of(&["gpu0"]).priority(5).enqueue()?;
     /// assert_eq!((urgent.place(), usual.place()), (Some(1), Some(2)));
@@ -235,7 +235,7 @@ impl<'a> ClaimBuilder<'a> {
     /// # use ternlease::{LeaseManager, Options};
     /// # let manager = LeaseManager::with(Options::ticks());
     /// # use ternlease::{Reason, TicketState};
-    /// manager.acquire("gpu0", "somebody", 9)?;
+    /// manager.acquire("gpu0", "bob", 9)?;
     /// let ticket = manager.claim("me").of(&["gpu0"]).patience(1).enqueue()?;
     /// manager.tick();
     /// assert_eq!(ticket.state(), TicketState::Refused(Reason::WaitTimedOut));
@@ -295,8 +295,9 @@ impl<'a> ClaimBuilder<'a> {
     /// # Errors
     ///
     /// [`Error::Refused`] with [`Reason::WaitTimedOut`](crate::Reason::WaitTimedOut) when the time
-    /// is over, or [`Error::Unavailable`] if the engine of a table that machines share cannot be reached
-    /// then; [`Error::Busy`] at once if the time is zero; otherwise as [`wait`](Self::wait).
+    /// is over, or [`Error::Unavailable`] if the engine of a table that machines share cannot be
+    /// reached then; [`Error::Busy`] at once if the time is zero; otherwise as
+    /// [`wait`](Self::wait).
     ///
     /// ```
     /// use std::time::Duration;

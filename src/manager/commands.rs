@@ -208,8 +208,8 @@ impl LeaseManager {
     /// # Errors
     ///
     /// [`Error::NotHeld`] if it had ended before, with the reason; [`Error::UnknownLease`];
-    /// [`Error::Unavailable`] if machines share the table and its engine cannot be reached: it is given
-    /// back as soon as the engine can be, and need not be released again.
+    /// [`Error::Unavailable`] if machines share the table and its engine cannot be reached: it is
+    /// given back as soon as the engine can be, and need not be released again.
     ///
     /// ```
     /// use ternlease::{LeaseManager, Options};
@@ -266,8 +266,8 @@ impl LeaseManager {
     ///
     /// let manager = LeaseManager::open("process:")?;
     /// let lease = manager.acquire("gpu0", "trainer", Duration::from_secs(3600))?;
-    /// let told = manager.revoke_with(lease, Reason::NodeDrain, "ops", Duration::from_secs(120))?;
-    /// assert!(matches!(told, Revoked::Notified(_)));
+    /// let revoked = manager.revoke_with(lease, Reason::NodeDrain, "ops", Duration::from_secs(120))?;
+    /// assert!(matches!(revoked, Revoked::Notified(_)));
     ///
     /// let info = manager.lease(lease).unwrap();
     /// assert!(info.revoking);
@@ -316,8 +316,8 @@ impl LeaseManager {
         self.home().clock().now()
     }
 
-    /// All deadlocks, each with a proof and a proposed victim. Exact: a holder that could still go
-    /// on is not reported, and no deadlock is missed. The page on
+    /// All deadlocks, each with a proof and a proposed victim. Exact: a holder that can still
+    /// continue is not reported, and no deadlock is missed. The page on
     /// [deadlocks](crate::guide::deadlocks) says why.
     ///
     /// Only a holder that has a lease and waits for more can be part of one.
@@ -349,9 +349,9 @@ impl LeaseManager {
         Ok(deadlocks)
     }
 
-    /// Declares that a holder cannot go on without a resource, without a claim for it: because it
-    /// waits for a lock of its own, or for data. A want is not in the queue and is granted nothing;
-    /// it only counts in the search for deadlocks.
+    /// Declares that a holder cannot continue without a resource, without a claim for it: because
+    /// it waits for a lock of its own, or for data. A want is not in the queue and is granted
+    /// nothing; it only counts in the search for deadlocks.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! Reading the history as it is made.
+//! [`EventReader`]: the history, and waits for new events.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,11 +16,13 @@ use crate::rt;
 use crate::table::query::EventsSince;
 use crate::table::{Error, Event};
 
-/// Reads events one after the other, and can wait for more: as a thread ([`wait`](Self::wait)) or with a file descriptor
-/// ([`fd`](Self::fd)). The iterator gives `None` when there is nothing now, and goes on when there is.
+/// Reads events in order, and can wait for more: as a thread ([`wait`](Self::wait)) or with a file
+/// descriptor ([`fd`](Self::fd)). The iterator returns `None` when there is no event now, and
+/// continues when there is.
 ///
-/// A reader does not keep the manager open. One that falls behind by more than [`Limits::history`](crate::Limits::history) events is told
-/// how many it [missed](Self::missed), and goes on with the oldest there is.
+/// A reader does not keep the manager open. One that falls behind by more than
+/// [`Limits::history`](crate::Limits::history) events continues with the oldest there is;
+/// [`missed`](Self::missed) counts the others.
 ///
 /// When the session of this process with etcd ends while etcd is unreachable, the reader gets
 /// [`What::Ended`](crate::What::Ended) with [`Reason::EngineLost`](crate::Reason::EngineLost) for
@@ -42,7 +44,7 @@ use crate::table::{Error, Event};
 pub struct EventReader {
     home: AnyHome,
     position: EventPosition,
-    /// Does a read ask the engine of a table that machines share for news?
+    /// Does a read ask the engine of a table that machines share for newer events?
     asks: bool,
     missed: u64,
     ahead: VecDeque<Event>,
@@ -53,8 +55,8 @@ pub struct EventReader {
 }
 
 impl LeaseManager {
-    /// The events after number `cursor` (0: all that are remembered), and how many were missed because
-    /// the reader fell behind. The next cursor is the number of the last event.
+    /// The events after number `cursor` (0: all that are remembered), and how many were missed
+    /// because the reader fell behind. The next cursor is the number of the last event.
     ///
     /// ```
     /// use ternlease::{LeaseManager, What};
@@ -72,16 +74,17 @@ impl LeaseManager {
         self.home().query(&EventsSince { cursor })
     }
 
-    /// Reads the events after number `cursor`; 0: from the oldest that is remembered, `u64::MAX`: from now on.
+    /// Reads the events after number `cursor`; 0: from the oldest that is remembered, `u64::MAX`:
+    /// from now on.
     ///
     /// ```
     /// use ternlease::{LeaseManager, Options, Reason, What};
     ///
     /// let manager = LeaseManager::with(Options::ticks());
     /// let lease = manager.acquire("gpu0", "trainer", 9)?;
-    /// let mut news = manager.events(u64::MAX);
+    /// let mut reader = manager.events(u64::MAX);
     /// manager.revoke(lease)?;
-    /// let what = news.next().unwrap().what;
+    /// let what = reader.next().unwrap().what;
     /// assert!(matches!(what, What::Ended { lease: id, reason: Reason::Operator, .. } if id == lease));
     /// # Ok::<(), ternlease::Error>(())
     /// ```
@@ -104,13 +107,13 @@ impl LeaseManager {
 }
 
 impl EventReader {
-    /// How many events were overwritten before this reader came to them, so far. If that matters, give the table more
-    /// [history](crate::Limits::history), or read more often.
+    /// How many events were overwritten before this reader read them, so far. To miss fewer, give
+    /// the table more [history](crate::Limits::history), or read more often.
     pub fn missed(&self) -> u64 {
         self.missed
     }
 
-    /// The number of the event that was read last: from there another reader can go on.
+    /// The number of the last event that was read. Another reader can start from there.
     ///
     /// ```
     /// use ternlease::{LeaseManager, Options};
@@ -128,11 +131,13 @@ impl EventReader {
         self.ahead.front().map_or(self.position.cursor, |event| event.number - 1)
     }
 
-    /// Blocks the thread until there is something to read, or for so long; is there? Without a time: as long as it takes.
+    /// Blocks the thread until there is an event to read, or for this time. Without a time there is
+    /// no limit. Returns whether there is an event.
     ///
     /// # Errors
     ///
-    /// [`Error::Closed`] if there is nothing and never will be, because the manager is gone; [`Error::Corrupt`] if a panic has made the table useless.
+    /// [`Error::Closed`] if the manager is gone and all events were read; [`Error::Corrupt`] if a
+    /// panic has poisoned the table.
     ///
     /// ```
     /// use std::time::Duration;
@@ -146,7 +151,7 @@ impl EventReader {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn wait(&mut self, timeout: Option<Duration>) -> Result<bool, Error> {
-        // A time beyond all times is no limit.
+        // A time that cannot be represented is no limit.
         let until = timeout.and_then(|timeout| rt::instant().checked_add(timeout));
         loop {
             if self.fetch() {
@@ -157,7 +162,7 @@ impl EventReader {
                 Lifecycle::Closed | Lifecycle::Forked => return Err(Error::Closed),
                 _ => {}
             }
-            if !self.signal.wait(self.home.look_by(until))
+            if !self.signal.wait(self.home.poll_deadline(until))
                 && until.is_some_and(|until| rt::instant() >= until)
             {
                 return Ok(self.fetch());
@@ -165,12 +170,11 @@ impl EventReader {
         }
     }
 
-    /// Has the manager gone? What is left can still be read.
+    /// Is the manager gone? The events that are left can still be read.
     pub fn is_closed(&self) -> bool {
         self.home.is_closed()
     }
 
-    /// Has a panic made the table useless?
     #[cfg(feature = "capi")]
     pub(crate) fn is_poisoned(&self) -> bool {
         self.home.lifecycle() == Lifecycle::Poisoned
@@ -181,23 +185,23 @@ impl EventReader {
         self.home.poison();
     }
 
-    /// Reads only what is known here: no read waits for an unreachable engine.
-    pub(super) fn without_questions(mut self) -> Self {
+    /// Reads local data only: no read waits for an unreachable engine.
+    pub(super) fn local_only(mut self) -> Self {
         self.asks = false;
         self
     }
 
-    /// What wakes this reader.
     pub(super) fn signal(&self) -> Arc<Signal> {
         self.signal.clone()
     }
 
-    /// A file descriptor that is readable while there may be something to read: from an event until the iterator has given `None`,
-    /// and for ever once the manager is gone. It belongs to the reader.
+    /// A file descriptor that is readable while there may be an event to read: from an event until
+    /// the iterator has returned `None`, and always once the manager is gone. It belongs to the
+    /// reader.
     ///
     /// # Errors
     ///
-    /// [`Error::System`] if the system gives no descriptor, or would not start the thread that looks at the clock.
+    /// [`Error::System`] if the system provides no descriptor, or could not start the ticker.
     #[cfg(target_os = "linux")]
     pub fn fd(&mut self) -> Result<std::os::fd::BorrowedFd<'_>, Error> {
         use std::os::fd::AsFd;
@@ -205,14 +209,14 @@ impl EventReader {
             self.home.check_ticker()?;
             let fd = EventFd::new()?;
             let listener = self.home.subscribe(Waker::from(fd.clone()));
-            // What happened before nobody tells.
+            // Events before the subscription did not notify the descriptor.
             fd.notify();
             self.fd = Some((fd, listener));
         }
         self.fd.as_ref().map(|(fd, _)| fd.as_fd()).ok_or(Error::Corrupt)
     }
 
-    /// Looks for events; is there one to read?
+    /// Reads new events. Returns whether there is one to read.
     fn fetch(&mut self) -> bool {
         if !self.ahead.is_empty() || !self.position.local.is_empty() {
             return true;
@@ -230,7 +234,8 @@ impl EventReader {
         if let Some((fd, _)) = &self.fd
             && (!is_empty || ended)
         {
-            // Whoever reads one event per wake-up must be woken for the next, and for the end.
+            // A caller that reads one event per wake-up must be woken for the next, and for the
+            // end.
             fd.notify();
         }
         !is_empty

@@ -1,11 +1,12 @@
-//! What only tables have that several processes share.
+//! Operations of tables that processes share.
 
 use super::LeaseManager;
 use crate::home::{Home, HostInfo, Inherited};
 use crate::table::{Error, LeaseId};
 
 impl LeaseManager {
-    /// Who uses the file that the table is in, and whether all is well; `None` if the table lives in this process alone.
+    /// The file of the table, the processes that use it, and its condition; `None` if the table
+    /// belongs to this process alone.
     ///
     /// ```
     /// # let file = std::env::temp_dir().join(format!("ternlease-doc-host-{}", std::process::id()));
@@ -24,10 +25,11 @@ impl LeaseManager {
         self.home().host().map(|host| host.info())
     }
 
-    /// Acts while no thread of this process is at work on the table; threads that want to be wait meanwhile. For a process that is about to stop itself, as
-    /// a job does when its user presses Ctrl-Z: one that stops in the middle of a change has all others wait until it goes on.
+    /// Calls `act` while no thread of this process runs a command; other threads wait meanwhile.
+    /// For a process that is about to stop itself, as a job does when its user presses Ctrl-Z: a
+    /// process that stops during a command blocks all others until it continues.
     ///
-    /// What `act` does must not call this manager, nor others on the same table: it would wait for itself.
+    /// `act` must not call this manager, nor another on the same table: that is a deadlock.
     pub fn at_rest(&self, act: impl FnOnce()) {
         let mut act = Some(act);
         self.home().at_rest(&mut || {
@@ -37,26 +39,30 @@ impl LeaseManager {
         });
     }
 
-    /// Makes the lease one of a tree of processes: it is held as long as any process has the descriptor that this gives, which programs and
-    /// children that this process starts from now on inherit. When the last of them is gone, it ends as if its holder had died.
+    /// Transfers the lease to a tree of processes: it is held as long as any process has the
+    /// returned descriptor open. Programs and children that this process starts from now on inherit
+    /// it. When the last of them is gone, the lease ends as if its holder had died.
     ///
-    /// For a launcher that takes a lease for a program: it may then end, or be killed, while the program goes on.
+    /// For a launcher that claims a lease for a program: the launcher may end before the program.
     ///
     /// # Errors
     ///
-    /// [`Error::NotShared`] if the table lives in this process alone; [`Error::OtherPrincipal`] if the lease belongs to another user, unless this process is root's;
-    /// [`Error::NotHeld`]; [`Error::UnknownLease`]; [`Error::System`].
+    /// [`Error::NotShared`] if the table belongs to this process alone; [`Error::OtherPrincipal`]
+    /// if the lease belongs to another user, unless this process is root's; [`Error::NotHeld`];
+    /// [`Error::UnknownLease`]; [`Error::System`].
     pub fn keep_for_children(&self, lease: LeaseId) -> Result<Inherited, Error> {
         self.home().host().ok_or(Error::NotShared)?.keep_for_children(lease)
     }
 
-    /// Hands the lease to another process that uses the table, by the number that it has there ([`ProcessInfo::process`](crate::ProcessInfo::process)):
-    /// it ends with that process, and not with this one. For a server that takes leases for its clients.
+    /// Transfers the lease to another process that uses the table, by the number that it has there
+    /// ([`ProcessInfo::process`](crate::ProcessInfo::process)): it ends with that process, and not
+    /// with this one. For a server that claims leases for its clients.
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownProcess`] if no such process uses the table; [`Error::OtherPrincipal`] if the lease belongs to another user, unless this process is root's;
-    /// [`Error::NotShared`]; [`Error::NotHeld`]; [`Error::UnknownLease`].
+    /// [`Error::UnknownProcess`] if no such process uses the table; [`Error::OtherPrincipal`] if
+    /// the lease belongs to another user, unless this process is root's; [`Error::NotShared`];
+    /// [`Error::NotHeld`]; [`Error::UnknownLease`].
     pub fn hand_to(&self, lease: LeaseId, process: u32) -> Result<(), Error> {
         self.home().host().ok_or(Error::NotShared)?.transfer(lease, process)
     }

@@ -1,4 +1,4 @@
-//! Looking at leases, claims and resources. Nothing here changes anything but what time has brought meanwhile.
+//! Queries on leases, claims and resources. They change nothing except that due ends happen.
 
 use super::LeaseManager;
 use crate::home::Home;
@@ -8,12 +8,12 @@ use crate::table::query::{
 };
 use crate::table::{LeaseId, LeaseInfo, LeaseState, Reason, ResourceInfo, TicketId, TicketInfo};
 
-/// What there is: leases, claims, resources, counters. Lists are of one instant each.
+/// Leases, claims, resources and counters. Each list is of one instant.
 impl LeaseManager {
     /// The state of a lease; `None` if the id is not known (any more).
     ///
-    /// Does not take the lock, and never says held once the end has passed. Ended leases are remembered until
-    /// [`Limits::history`](crate::Limits::history) newer ones have ended.
+    /// Does not take the lock, and never returns held after the end. Ended leases are remembered
+    /// until [`Limits::history`](crate::Limits::history) newer ones have ended.
     ///
     /// ```
     /// use ternlease::{LeaseId, LeaseManager, LeaseState, Options};
@@ -49,14 +49,14 @@ impl LeaseManager {
         self.home().lease(id)
     }
 
-    /// As [`lease`](Self::lease), by what this process knows: etcd is not asked. For those who must
-    /// not wait for a server that does not answer.
+    /// As [`lease`](Self::lease), from local data: etcd is not asked. For callers that must not
+    /// wait for a server that does not answer.
     ///
-    /// For tables that are not in etcd there is no difference. Of a table in etcd this process knows
-    /// what happened to its own leases as soon as etcd has reported it, and of others perhaps later.
-    /// `None` also for a change whose outcome is unknown because the session has ended. The call
-    /// still waits for the outcome of commands that this process has sent to etcd, for as long as
-    /// the session lasts; a table in a file may be locked by another process.
+    /// For tables that are not in etcd there is no difference. Of a table in etcd this process
+    /// knows what happened to its own leases as soon as etcd has reported it, and of others perhaps
+    /// later. `None` also for a change whose outcome is unknown because the session has ended. The
+    /// call still waits for the outcome of commands that this process has sent to etcd, for as long
+    /// as the session lasts; a table in a file may be locked by another process.
     ///
     /// ```
     /// use ternlease::{LeaseManager, LeaseState, Options};
@@ -71,8 +71,8 @@ impl LeaseManager {
         self.home().known_lease(id).flatten()
     }
 
-    /// Are all leases of this process over because its table is lost: the file of the table was
-    /// deleted, replaced or damaged, or the session with etcd has ended?
+    /// Are all leases of this process over because its table is lost: because the file of the table
+    /// was deleted, replaced or damaged, or the session with etcd has ended?
     ///
     /// Other processes may be granted the same devices then. Never blocks: no lock is taken, and
     /// etcd is not asked. A session can be established again, a lost file cannot.
@@ -89,7 +89,7 @@ impl LeaseManager {
         self.home().session_turns() != 0
     }
 
-    /// The leases a holder holds, oldest first. Empty for a holder that nobody knows.
+    /// The leases of a holder, oldest first. Empty for an unknown holder.
     ///
     /// ```
     /// use ternlease::{LeaseManager, Options};
@@ -98,14 +98,14 @@ impl LeaseManager {
     /// let first = manager.acquire("gpu0", "trainer", 10)?;
     /// let second = manager.acquire("gpu1", "trainer", 10)?;
     /// assert_eq!(manager.held_by("trainer"), [first, second]);
-    /// assert!(manager.held_by("nobody").is_empty());
+    /// assert!(manager.held_by("bob").is_empty());
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn held_by(&self, holder: &str) -> Vec<LeaseId> {
         self.home().query(&HeldBy { holder })
     }
 
-    /// The leases on a resource, oldest first: who has what a claim waits for. Empty if there is no such resource.
+    /// The leases on a resource, oldest first. Empty if there is no such resource.
     ///
     /// ```
     /// use ternlease::{LeaseManager, Options};
@@ -119,7 +119,8 @@ impl LeaseManager {
         self.home().query(&LeasesOn { resource })
     }
 
-    /// All held leases, oldest first. A copy: it takes time and memory in proportion to what is held.
+    /// All held leases, oldest first. A copy, which takes time and memory in proportion to their
+    /// number.
     ///
     /// ```
     /// use ternlease::{LeaseManager, Options};
@@ -135,7 +136,7 @@ impl LeaseManager {
         self.home().query(&Leases {})
     }
 
-    /// All waiting claims, in the order in which they would be served if everything became free.
+    /// All waiting claims, in the order in which they would be granted if everything became free.
     ///
     /// ```
     /// use ternlease::{LeaseManager, Options};
@@ -152,12 +153,13 @@ impl LeaseManager {
         self.home().query(&Tickets {})
     }
 
-    /// Everything about a ticket that waits; `None` once it is decided. [`ticket_state`](Self::ticket_state) says what became of it then.
+    /// Everything about a ticket that waits; `None` once it is resolved.
+    /// [`ticket_state`](Self::ticket_state) has the result then.
     pub fn ticket(&self, id: TicketId) -> Option<TicketInfo> {
         self.home().query(&WaitingTicket { ticket: id })
     }
 
-    /// What there is of a resource, and what is taken; `None` if it is neither declared nor in use.
+    /// The size and use of a resource; `None` if it is neither declared nor in use.
     ///
     /// ```
     /// use ternlease::{LeaseManager, Options};
@@ -173,28 +175,30 @@ impl LeaseManager {
         self.home().query(&ResourceByName { name })
     }
 
-    /// All resources that are declared or in use, by name. Those that are only remembered by ended leases are among them.
+    /// All resources that are declared or in use, by name. Resources of remembered leases are among
+    /// them.
     pub fn resources(&self) -> Vec<ResourceInfo> {
         self.home().query(&Resources {})
     }
 
-    /// How many leases are held. Does not take the lock, unless one has run out since the table was last used.
+    /// How many leases are held. Does not take the lock, unless one has expired since the last
+    /// command.
     #[inline]
     pub fn active_count(&self) -> usize {
         self.home().held() as usize
     }
 
-    /// How many claims wait. [`tickets`](Self::tickets) says who.
+    /// How many claims wait. [`tickets`](Self::tickets) lists them.
     pub fn pending_claimers(&self) -> usize {
         self.home().query(&WaitingCount {})
     }
 
-    /// How many leases were revoked so far; each counts once. [`count`](Self::count) has the sum of each reason.
+    /// How many leases were revoked so far. [`count`](Self::count) has the number for each reason.
     pub fn revocations(&self) -> u64 {
         self.home().query(&Revocations {})
     }
 
-    /// How many leases ended, or claims were refused, for this reason so far. The rate of one reason says more than the sum of all.
+    /// How many leases ended, or claims were refused, for this reason so far.
     ///
     /// ```
     /// use ternlease::{LeaseManager, Options, Reason};
@@ -209,12 +213,12 @@ impl LeaseManager {
         self.home().query(&CountOf { reason })
     }
 
-    /// Checks the table from end to end; what is wrong, in words. For tests, and for a table in a file that somebody may have damaged: it
-    /// takes time in proportion to the size of the table.
+    /// Checks the whole table. For tests, and for a file that may be damaged: it takes time in
+    /// proportion to the size of the table.
     ///
     /// # Errors
     ///
-    /// The first thing that does not fit together.
+    /// The first inconsistency, as text.
     pub fn verify(&self) -> Result<(), String> {
         self.home().query(&Verify {})
     }

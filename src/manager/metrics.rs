@@ -1,4 +1,4 @@
-//! The counters as text, for whatever collects metrics.
+//! The counters as text for Prometheus.
 
 use std::fmt::Write;
 
@@ -7,8 +7,8 @@ use crate::home::Home;
 use crate::table::{Memory, Query, Reason, Table};
 
 impl LeaseManager {
-    /// The counters in the text format that Prometheus reads, all of one instant: leases held, claims waiting, and how many were granted,
-    /// revoked, or ended for each [`Reason`] so far. Serve it as it is.
+    /// The counters in the text format of Prometheus, all of one instant: leases held, claims
+    /// waiting, and how many were granted, revoked, or ended for each [`Reason`] so far.
     ///
     /// ```
     /// let leases = ternlease::LeaseManager::new();

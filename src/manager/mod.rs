@@ -41,11 +41,11 @@ pub use crate::home::{HostInfo, Inherited, LockInfo, ProcessInfo, ProcessLife};
 use crate::table::Error;
 use crate::table::Limits;
 
-/// Leases on named resources: who may use what, until when, and why not.
+/// Leases on named resources.
 ///
 /// A resource is a name with slots, memory and a health. [`acquire`](Self::acquire) takes one slot
 /// of one resource, now or not at all. [`claim`](Self::claim) takes several, waits in the queue,
-/// and has all other options. [`state`](Self::state) tells what became of a lease. For GPUs use
+/// and has all other options. [`state`](Self::state) returns the state of a lease. For GPUs use
 /// [`GpuPool`](crate::GpuPool), a view on the same table.
 ///
 /// A manager is shared by reference; all calls are thread-safe. Clones are the same manager. When
@@ -262,7 +262,7 @@ impl LeaseManager {
     pub(crate) fn leave(&self) {
         if self.shared.handles.fetch_sub(1, Ordering::AcqRel) != 1 {
             // A callback may be using this handle.
-            return self.shared.watches.await_callback();
+            return self.shared.watches.join_callback();
         }
         self.shared.shut_down();
         // Safe only here: wakers of C programs are code of this library, and do not wait for the

@@ -1,17 +1,17 @@
-//! How a manager is made.
+//! The options of a manager.
 
 use crate::table::{DeadlockPolicy, Limits, Settings};
 
-/// By which clock a manager goes. [`Options::real`] and [`Options::ticks`] choose it.
+/// The clock of a manager. [`Options::real`] and [`Options::ticks`] choose it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TimeKind {
-    /// Real time, in microseconds; goes on while the machine sleeps.
+    /// Real time, in microseconds; it includes suspension of the machine.
     Real,
     /// Ticks, counted by [`LeaseManager::tick`](crate::LeaseManager::tick).
     Ticks,
 }
 
-/// How a table is made, if there is none yet. A table that exists already, as that of a `host:` URL may, stays as it was made.
+/// The options of a new table. An existing table, such as that of a `host:` URL, keeps its own.
 ///
 /// ```
 /// use ternlease::{DeadlockPolicy, LeaseManager, Limits, Options};
@@ -25,7 +25,7 @@ pub enum TimeKind {
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     pub(super) time: TimeKind,
-    /// `None`: what is usual for the home.
+    /// `None`: the default of the home.
     limits: Option<Limits>,
     least_resources: u32,
     deadlocks: DeadlockPolicy,
@@ -33,14 +33,15 @@ pub struct Options {
 }
 
 impl Options {
-    /// Real time, in microseconds since the machine started: it does not jump when somebody sets the clock. Lengths of time are given as
-    /// [`Duration`](std::time::Duration).
+    /// Real time, in microseconds since the machine started. It does not jump when the wall clock
+    /// is set. Lengths of time are given as [`Duration`](std::time::Duration).
     pub fn real() -> Self {
         Self::by(TimeKind::Real)
     }
 
-    /// Time counted in ticks: for tests, simulations and programs with a clock of their own. Lengths of time are given as
-    /// numbers; nothing moves but by [`LeaseManager::tick`](crate::LeaseManager::tick).
+    /// Time counted in ticks: for tests, simulations and programs with a clock of their own.
+    /// Lengths of time are given as numbers; only [`LeaseManager::tick`](crate::LeaseManager::tick)
+    /// advances time.
     ///
     /// ```
     /// use std::time::Duration;
@@ -76,8 +77,9 @@ impl Options {
         }
     }
 
-    /// How much fits into the table. What does not fit is refused ([`Error::Full`](crate::Error::Full)), and nothing grows. In one process
-    /// memory is touched only as it is used, so generous limits cost little; a shared table takes all of it at once.
+    /// The capacity of the table. What does not fit is refused
+    /// ([`Error::Full`](crate::Error::Full)); nothing grows. A table of one process takes memory
+    /// only for what is used, so large limits cost little. A shared table takes all of it at once.
     ///
     /// ```
     /// use ternlease::{Error, LeaseManager, Limits, Options, Part};
@@ -92,13 +94,13 @@ impl Options {
         Options { limits: Some(limits), ..self }
     }
 
-    /// Whatever else fits: so many resources do.
+    /// The table has room for at least so many resources.
     pub(crate) fn resources_at_least(self, least_resources: u32) -> Self {
         Options { least_resources, ..self }
     }
 
-    /// What to do about deadlocks: only [report](DeadlockPolicy::Report) them when asked, which is usual, or
-    /// [break](DeadlockPolicy::Break) them as they arise.
+    /// What to do about deadlocks: only [report](DeadlockPolicy::Report) them when asked, which is
+    /// the default, or [break](DeadlockPolicy::Break) them as they arise.
     ///
     /// ```
     /// use ternlease::{DeadlockPolicy, LeaseManager, LeaseState, Options};

@@ -12,10 +12,10 @@ use crate::rt::{self, Thread};
 #[cfg(not(loom))]
 use parking_lot::Mutex;
 
-/// Something happened. Stays raised until somebody has waited for it; one thread at a time does.
+/// Stays raised until a thread has waited for it. One thread at a time waits.
 ///
-/// Whoever waits sleeps by itself and not on a condition variable: parking_lot notes sleepers in a list for the whole process, which a
-/// forked child would inherit without the threads.
+/// The thread parks and does not wait for a condition variable: parking_lot keeps a list of all
+/// waiting threads of the process, which a forked child would inherit without the threads.
 #[derive(Debug, Default)]
 pub(super) struct Signal {
     raised: AtomicBool,
@@ -23,9 +23,9 @@ pub(super) struct Signal {
 }
 
 impl Signal {
-    /// Lowers the signal once it is raised; false if the time came first.
+    /// Waits until the signal is raised, and lowers it; false if the time was over first.
     pub fn wait(&self, until: Option<Instant>) -> bool {
-        // Whoever raises the signal after this sees who waits; what was raised before is seen below.
+        // Before the first check: a thread that raises the signal later finds this thread.
         *self.waits.lock() = Some(rt::current());
         loop {
             if self.lower() {
@@ -39,7 +39,7 @@ impl Signal {
         }
     }
 
-    /// Was it raised? A look that finds nothing changes nothing.
+    /// Returns whether it was raised. Writes nothing if it was not.
     fn lower(&self) -> bool {
         self.raised.compare_exchange(true, false, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
@@ -68,21 +68,21 @@ mod interleavings {
 
     use super::*;
 
-    /// Whoever waits gets up for what it was raised for, and sees it.
+    /// The waiter wakes and reads the change that was made before the signal.
     #[test]
-    fn a_signal_is_never_missed() {
+    fn raised_signal_wakes_its_waiter() {
         loom::model(|| {
             let shared = loom::sync::Arc::new((Signal::default(), AtomicBool::new(false)));
             let other = shared.clone();
             thread::spawn(move || {
-                let (signal, news) = &*other;
-                news.store(true, Ordering::Relaxed);
+                let (signal, change) = &*other;
+                change.store(true, Ordering::Relaxed);
                 signal.raise();
             });
-            // Not joined: loom takes a thread that is unparked then for one that has ended.
-            let (signal, news) = &*shared;
+            // Not joined: loom takes a thread that is unparked in a join for one that has ended.
+            let (signal, change) = &*shared;
             assert!(signal.wait(None));
-            assert!(news.load(Ordering::Relaxed));
+            assert!(change.load(Ordering::Relaxed));
         });
     }
 }

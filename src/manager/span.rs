@@ -51,7 +51,6 @@ impl From<Duration> for Span {
 }
 
 impl Span {
-    /// The span in the unit of a clock.
     #[inline(always)]
     fn measure(self, clock: &Clock) -> Result<Time, Error> {
         match (self, clock.is_real()) {

@@ -27,7 +27,7 @@ pub(crate) struct ClaimOptions<'a> {
 }
 
 impl<'a> ClaimOptions<'a> {
-    /// A lease without end, however long it takes.
+    /// Options for a lease without end, after a wait without end.
     pub fn new(claim: Claim<'a>) -> Self {
         ClaimOptions { claim, ttl: Span::Forever, max_wait: Span::Forever, notice: Span::Zero }
     }
@@ -70,8 +70,8 @@ impl LeaseManager {
         Ticket::waiting(self, ticket).wait_until(self.wait_bound(max_wait))
     }
 
-    /// When a claim of now is certainly resolved. Later than the table resolves it, for the case
-    /// that other processes have damaged the table or its engine cannot be reached.
+    /// The time by which a claim that is submitted now is certainly resolved. The table resolves it
+    /// earlier, unless other processes have damaged the table or its engine cannot be reached.
     fn wait_bound(&self, max_wait: Time) -> Option<Instant> {
         let late = Duration::from_micros(max_wait).saturating_add(Duration::from_secs(1));
         let bounded = self.is_shared() && max_wait != FOREVER;

@@ -65,7 +65,7 @@ impl Ticket {
     }
 
     /// Its id, if it was put in the queue; `None` if it was granted at once.
-    /// [`LeaseManager::ticket`] tells more about it.
+    /// [`LeaseManager::ticket`] returns more about it.
     pub fn id(&self) -> Option<TicketId> {
         match self.kind {
             Kind::Queued(id) => Some(id),
@@ -292,8 +292,8 @@ impl LeaseManager {
     ///
     /// # Errors
     ///
-    /// [`Error::UnknownTicket`] if it is not known; [`Error::Unavailable`] if machines share the table
-    /// and its engine cannot be reached: it is withdrawn as soon as the engine can be.
+    /// [`Error::UnknownTicket`] if it is not known; [`Error::Unavailable`] if machines share the
+    /// table and its engine cannot be reached: it is withdrawn as soon as the engine can be.
     ///
     /// ```
     /// use ternlease::{Cancelled, LeaseManager, Options, Outcome};

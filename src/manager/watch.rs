@@ -1,4 +1,4 @@
-//! Telling a holder what happens to its lease, by a call from a thread of the library's own.
+//! Watches of leases: a thread of the library reports revocations and ends to callbacks.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,38 +13,40 @@ use crate::home::{AnyHome, Home};
 use crate::rt::{self, JoinHandle};
 use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Reason, Time, What};
 
-/// What happened to a lease that is watched, as [`LeaseManager::watch`] tells it.
+/// A change of a lease that is watched by [`LeaseManager::watch`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Notice {
     /// The lease.
     pub lease: LeaseId,
-    /// [`LeaseState::Held`]: it will be revoked. Otherwise it is over; `None` if by now nothing else is remembered of it.
+    /// [`LeaseState::Held`]: it will be revoked. Otherwise it is over; `None` if the table has
+    /// forgotten it.
     pub state: Option<LeaseState>,
-    /// Why.
+    /// Why it ends.
     pub reason: Option<Reason>,
-    /// When it will be, or was, over.
+    /// When it ends or ended.
     pub at: Time,
 }
 
 type Callback = Box<dyn FnMut(&Notice) + Send>;
 
-/// Makes a descriptor readable when something happens to a lease; and at the latest when nobody watches any more, so that no one waits in vain.
+/// Makes a descriptor readable when its lease changes, and at the latest when it is dropped, so
+/// that no waiter is left.
 #[cfg(target_os = "linux")]
-struct Bell {
+struct FdCallback {
     signal: Arc<crate::home::event_fd::EventFd>,
     over: bool,
 }
 
 #[cfg(target_os = "linux")]
-impl Bell {
-    fn ring(&mut self, notice: &Notice) {
+impl FdCallback {
+    fn notify(&mut self, notice: &Notice) {
         self.over = notice.state != Some(LeaseState::Held);
         self.signal.notify();
     }
 }
 
 #[cfg(target_os = "linux")]
-impl Drop for Bell {
+impl Drop for FdCallback {
     fn drop(&mut self) {
         if !self.over {
             self.signal.notify();
@@ -63,7 +65,7 @@ struct Running {
     thread: JoinHandle<()>,
 }
 
-/// New watches on their way to the thread.
+/// New watches, which the thread takes over.
 struct Inbox {
     new: Mutex<Vec<(LeaseId, Callback)>>,
     signal: Arc<Signal>,
@@ -72,14 +74,16 @@ struct Inbox {
 }
 
 impl LeaseManager {
-    /// Calls `callback` when the lease gets a notice of its revocation (again if that comes to end earlier), and when it is over, for
-    /// whatever reason; then never again. The calls come from a thread of the library's own, one after the other, without any
-    /// lock: they may use the manager, but must not keep a clone of it. A callback that takes long holds up those of other leases; one that
-    /// panics does them no harm.
+    /// Calls `callback` when the lease gets notice of its revocation, again if the notice comes to
+    /// end earlier, and when the lease is over; then never again. A thread of the library makes the
+    /// calls, one after the other, without any lock. A callback may use the manager, but must not
+    /// keep a clone of it. A callback that takes long delays those of other leases; one that panics
+    /// does not affect them.
     ///
     /// # Errors
     ///
-    /// [`Error::NotHeld`] if the lease is over already, with the reason; [`Error::UnknownLease`]; [`Error::System`] if no thread can be started.
+    /// [`Error::NotHeld`] if the lease is over, with the reason; [`Error::UnknownLease`];
+    /// [`Error::System`] if no thread can be started.
     ///
     /// ```
     /// use std::sync::mpsc;
@@ -88,11 +92,11 @@ impl LeaseManager {
     ///
     /// let manager = LeaseManager::open("process:")?;
     /// let lease = manager.acquire("gpu0", "trainer", Duration::from_secs(30))?;
-    /// let (tell, told) = mpsc::channel();
-    /// manager.watch(lease, move |notice| tell.send(*notice).unwrap())?;
+    /// let (sender, receiver) = mpsc::channel();
+    /// manager.watch(lease, move |notice| sender.send(*notice).unwrap())?;
     ///
     /// manager.revoke_with(lease, Reason::NodeDrain, "ops", Duration::from_secs(10))?;
-    /// let notice = told.recv()?;
+    /// let notice = receiver.recv()?;
     /// assert_eq!(notice.state, Some(LeaseState::Held)); // still, for ten seconds
     /// assert_eq!(notice.reason, Some(Reason::NodeDrain));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -107,23 +111,24 @@ impl LeaseManager {
         Ok(())
     }
 
-    /// A file descriptor that becomes readable when [`Self::watch`] would call: with notice of the lease's revocation, and with its end; and when
-    /// the manager is closed, after which nothing more would be told. Read eight bytes from it to be told again; what has happened says
-    /// [`lease`](Self::lease).
+    /// A file descriptor that becomes readable when [`Self::watch`] would call, and when the
+    /// manager is closed. Read eight bytes to wait for the next change; [`lease`](Self::lease)
+    /// returns the state.
     ///
     /// # Errors
     ///
-    /// As [`Self::watch`]; [`Error::System`] if the system gives no descriptor.
+    /// As [`Self::watch`]; [`Error::System`] if the system provides no descriptor.
     #[cfg(target_os = "linux")]
     pub fn watch_fd(&self, lease: LeaseId) -> Result<std::os::fd::OwnedFd, Error> {
         let signal = crate::home::event_fd::EventFd::new()?;
         let fd = signal.share()?;
-        let mut bell = Bell { signal, over: false };
-        self.watch(lease, move |notice| bell.ring(notice))?;
+        let mut callback = FdCallback { signal, over: false };
+        self.watch(lease, move |notice| callback.notify(notice))?;
         Ok(fd)
     }
 
-    /// Can the lease be watched? Then nothing stands in the way of [`Self::add_watch`].
+    /// Checks that the lease is held, and starts the thread. [`Self::add_watch`] cannot fail after
+    /// this.
     pub(crate) fn prepare_watch(&self, lease: LeaseId) -> Result<(), Error> {
         match self.lease(lease) {
             None => return Err(Error::UnknownLease),
@@ -149,7 +154,7 @@ impl LeaseManager {
 
     fn start_watching(&self) -> Result<Running, Error> {
         // A notice must not wait for an unreachable engine.
-        let reader = self.events(u64::MAX).without_questions();
+        let reader = self.events(u64::MAX).local_only();
         let inbox = Arc::new(Inbox {
             new: Mutex::default(),
             signal: reader.signal(),
@@ -164,7 +169,7 @@ impl LeaseManager {
         };
         let watch = move || {
             let home = watcher.home.clone();
-            // A panic of a callback does not come here: the table is half done.
+            // The panic of a callback is caught earlier: this one left the table inconsistent.
             if catch_unwind(AssertUnwindSafe(|| watcher.run())).is_err() {
                 home.poison();
             }
@@ -176,22 +181,23 @@ impl LeaseManager {
 }
 
 impl Watches {
-    /// The home is closed: the thread ends. After this no callback runs, unless this is called by one.
+    /// Call after the home was closed. Ends the thread: no callback runs after this, unless this is
+    /// called by one.
     pub fn close(&self) {
-        // Not with the lock: a callback may just be asking for it.
+        // Without the lock: a callback may be waiting for it.
         let running = self.inner.lock().take();
         if let Some(running) = running
             && running.thread.thread().id() != rt::current().id()
         {
-            // It catches the panics of callbacks; one of its own is not the closer's.
+            // The thread has reported its own panic by `poison`.
             let _ = running.thread.join();
         }
     }
 
-    /// After this no callback runs that ran before, unless this is called by one.
+    /// Waits until a callback that runs now has returned, unless this is called by one.
     #[cfg(feature = "capi")]
-    pub fn await_callback(&self) {
-        // Not with the lock: a callback may just be asking for it.
+    pub fn join_callback(&self) {
+        // Without the lock: a callback may be waiting for it.
         let running = match &*self.inner.lock() {
             Some(running) if running.thread.thread().id() != rt::current().id() => {
                 running.inbox.clone()
@@ -210,10 +216,10 @@ impl std::fmt::Debug for Watches {
 
 struct Watched {
     callback: Callback,
-    told: Option<Notice>,
+    reported: Option<Notice>,
 }
 
-/// What the thread has.
+/// The state of the thread.
 struct Watcher {
     home: AnyHome,
     reader: EventReader,
@@ -227,36 +233,37 @@ impl Watcher {
         loop {
             let new = std::mem::take(&mut *self.inbox.new.lock());
             for (lease, callback) in new {
-                self.watched.entry(lease).or_default().push(Watched { callback, told: None });
-                self.look(lease);
+                self.watched.entry(lease).or_default().push(Watched { callback, reported: None });
+                self.report(lease);
             }
             let missed = self.reader.missed();
             while let Some(event) = self.reader.next() {
                 if let What::Revoking { lease, .. } | What::Ended { lease, .. } = event.what {
-                    self.look(lease);
+                    self.report(lease);
                 }
             }
-            // What a session takes with it is no event of the table.
+            // The end of a session is no event of the table.
             let turns = self.home.session_turns();
             if self.reader.missed() != missed
                 || std::mem::replace(&mut self.session_turns, turns) != turns
             {
                 let all: Vec<LeaseId> = self.watched.keys().copied().collect();
-                all.into_iter().for_each(|lease| self.look(lease));
+                all.into_iter().for_each(|lease| self.report(lease));
             }
             // After a panic a private table changes no more. In a shared one, leases still end.
             let poisoned = self.home.lifecycle() == Lifecycle::Poisoned;
             if self.home.is_closed() || poisoned && !self.home.is_shared() {
                 return;
             }
-            self.inbox.signal.wait(self.home.look_by(None));
+            self.inbox.signal.wait(self.home.poll_deadline(None));
         }
     }
 
-    /// Tells those who watch the lease what they have not been told yet.
-    fn look(&mut self, lease: LeaseId) {
+    /// Reports the state of a lease to its callbacks, unless it was reported.
+    fn report(&mut self, lease: LeaseId) {
         let Some(watched) = self.watched.get_mut(&lease) else { return };
-        // What may be undone is reported when it is known, with the events or with the session.
+        // An uncommitted change is reported when it is committed, with the events or with the
+        // session.
         let Some(info) = self.home.known_lease(lease) else { return };
         let notice = match info {
             None => Notice { lease, state: None, reason: None, at: 0 },
@@ -270,9 +277,9 @@ impl Watcher {
             if self.home.is_closed() {
                 return;
             }
-            if watched.told.replace(notice) != Some(notice) {
+            if watched.reported.replace(notice) != Some(notice) {
                 let _calling = self.inbox.calling.lock();
-                // A callback that panics takes down nobody else's.
+                // A panic of one callback does not affect the others.
                 let _ = catch_unwind(AssertUnwindSafe(|| (watched.callback)(&notice)));
             }
         }

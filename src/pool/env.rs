@@ -1,10 +1,11 @@
-//! What a child needs in its environment to see the devices of a lease, and no others.
+//! The environment in which a child sees the devices of a lease and no others.
 
 use std::process::Command;
 
 use crate::inventory::{GpuDevice, Vendor};
 
-/// Changes to the environment of a child, by which it sees the devices of a lease and no others. See [`GpuLease::env`](super::GpuLease::env).
+/// Changes to the environment of a child, by which it sees the devices of a lease and no others.
+/// [`GpuLease::env`](super::GpuLease::env) returns them.
 ///
 /// ```
 /// use ternlease::{GpuPool, PoolOptions};
@@ -20,14 +21,14 @@ use crate::inventory::{GpuDevice, Vendor};
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Env {
-    /// To be set.
+    /// The variables to set.
     pub set: Vec<(&'static str, String)>,
-    /// To be removed: they would hide more, or others.
+    /// The variables to remove: they would hide more devices, or others.
     pub remove: Vec<&'static str>,
 }
 
 impl Env {
-    /// Changes the environment of a command accordingly. What the command had of these variables before does not count.
+    /// Applies the changes to a command. They replace what the command had of these variables.
     pub fn apply(&self, command: &mut Command) {
         for name in &self.remove {
             command.env_remove(name);
@@ -35,7 +36,7 @@ impl Env {
         command.envs(self.set.iter().map(|(name, value)| (name, value)));
     }
 
-    /// For these devices out of those of a machine.
+    /// The changes for these devices of a machine.
     pub(super) fn of<'a>(
         leased: impl Iterator<Item = &'a GpuDevice> + Clone,
         pool: impl Iterator<Item = &'a GpuDevice> + Clone,
@@ -44,14 +45,14 @@ impl Env {
         let mut env = Env::default();
         let has = |vendor| pool.clone().any(|device| device.vendor == vendor);
         for vendor in [Vendor::Nvidia, Vendor::Amd, Vendor::Intel] {
-            // Devices of vendors that the pool has nothing of are not its business.
+            // The pool does not restrict devices of vendors of which it has none.
             if has(vendor) {
                 let devices = leased.clone().filter(|device| device.vendor == vendor);
                 env.add(vendor, devices.collect(), by_uuid);
             }
         }
         if has(Vendor::Amd) && !has(Vendor::Nvidia) {
-            // Then it is AMD's: HIP takes it for a mask within ROCr's, too.
+            // Then the variable restricts AMD devices: HIP applies it within the mask of ROCr too.
             env.remove.push("CUDA_VISIBLE_DEVICES");
         }
         env
@@ -63,7 +64,8 @@ impl Env {
         let numbers = || list(devices.iter().map(|device| device.index.to_string()));
         match vendor {
             Vendor::Nvidia => {
-                // A part has no number that CUDA knows; many programs do not understand UUIDs where they need not.
+                // CUDA has no number for a part. Other devices are named by number, because many
+                // programs do not accept UUIDs.
                 let by_uuid = by_uuid || devices.iter().any(|device| device.mig.is_some());
                 let value = match uuids {
                     Some(uuids) if by_uuid => list(uuids),
@@ -73,7 +75,8 @@ impl Env {
                 self.set.push(("CUDA_VISIBLE_DEVICES", value));
             }
             Vendor::Amd => {
-                // Its number differs between tools, its UUID does not. A second mask would be counted within the first.
+                // Numbers differ between tools, UUIDs do not. A second mask would be applied within
+                // the first.
                 let value = uuids.map_or_else(numbers, list);
                 self.set.push(("ROCR_VISIBLE_DEVICES", value));
                 self.remove.extend(["HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"]);

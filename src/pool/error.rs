@@ -1,4 +1,4 @@
-//! Why a pool gives no lease.
+//! [`PoolError`]: why a pool gives no lease.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::inventory::{Absence, DeclaredError};
 use crate::manager::OpenError;
 use crate::table::Error;
 
-/// Why a pool could not be opened, or a claim was not granted. As text each says what to do instead.
+/// Why a pool could not be opened, or a claim was not granted. The text of each says what to do.
 ///
 /// ```
 /// use ternlease::{GpuPool, PoolOptions};
@@ -22,33 +22,33 @@ use crate::table::Error;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PoolError {
-    /// The claim names a device that the pool does not have, or that more than one device could be.
+    /// The claim names a device that the pool does not have, or its name matches more than one.
     UnknownDevice {
-        /// What it was called.
+        /// The name in the claim.
         name: String,
-        /// How many devices it could be.
+        /// How many devices it matches.
         matches: usize,
     },
-    /// Fewer devices are as the claim wants them than it asks for. Waiting would not help.
+    /// Fewer devices meet the conditions than the claim asks for. Waiting would not help.
     TooFew {
         /// How many it asks for.
         wanted: u32,
-        /// How many are as it wants them.
+        /// How many meet the conditions.
         fitting: u32,
         /// How many there are.
         capacity: u32,
-        /// What it wants of each, in words.
+        /// The conditions, as text.
         conditions: String,
     },
     /// The devices are in another machine, of this name: no child of this process can use them.
     Elsewhere(String),
-    /// No device was found, and a driver did not answer, or not as it should: there may be some.
+    /// No device was found, and a driver did not answer or failed: the machine may have devices.
     NoAnswer(Absence),
-    /// The devices that somebody wrote down cannot be read.
+    /// The declaration of devices cannot be read.
     Declaration(DeclaredError),
     /// The home could not be opened.
     Open(OpenError),
-    /// What the table says.
+    /// An error of the table.
     Lease(Error),
 }
 

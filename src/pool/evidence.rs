@@ -1,4 +1,5 @@
-//! What evidence about a device means for its health. Pure: it is told what was seen, and when.
+//! The rules by which observations of a device determine its health. Pure: observations and times
+//! are arguments.
 
 use std::fmt::Write;
 use std::time::{Duration, Instant};
@@ -6,11 +7,12 @@ use std::time::{Duration, Instant};
 use crate::inventory::{Observation, Process, ProcessKind};
 use crate::table::Health;
 
-/// What evidence about a device means for its health. See [`PoolOptions::rules`](super::PoolOptions::rules).
+/// The rules by which observations of a device determine its health. See
+/// [`PoolOptions::rules`](super::PoolOptions::rules).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// A device without a lease is clean if at most so much of its memory (MiB) is used beside what programs that draw use: drivers
-    /// keep some for themselves.
+    /// A device without a lease is clean if at most so much of its memory (MiB) is in use beside
+    /// the memory of graphics programs. Drivers keep some for themselves.
     pub clean_memory: u32,
     /// A device that is not clean after so long has failed.
     pub drain_limit: Duration,
@@ -28,12 +30,12 @@ impl Default for Rules {
     }
 }
 
-/// How a device is, and why.
+/// The health of a device, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Judgement {
     pub health: Health,
     pub trouble: Option<String>,
-    /// Leases on it cannot go on.
+    /// Leases on the device must be revoked.
     pub fault: bool,
 }
 
@@ -50,15 +52,15 @@ impl Judgement {
     }
 }
 
-/// What is remembered of a device from one look to the next.
+/// What is kept of a device between observations.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memory {
-    /// Its last fault, and when it was last seen to have one.
+    /// The last fault, and when it was observed last.
     fault: Option<(String, Instant)>,
     /// How many faults it had so far.
     pub faults: u64,
-    /// Something of its use has been seen: from then on nothing to be seen is not the same as unused.
-    told: bool,
+    /// Its use was visible once: from then on an observation without use does not mean unused.
+    use_was_visible: bool,
     /// Since when it has no lease and is not clean.
     pub dirty_since: Option<Instant>,
     /// Since when it has a lease and is not used.
@@ -73,12 +75,13 @@ impl Memory {
         Judgement::failed(what.to_owned(), true)
     }
 
-    /// What its last fault was, until it has recovered.
+    /// The last fault, until the device has recovered.
     pub fn last_fault(&self) -> Option<&str> {
         self.fault.as_ref().map(|(what, _)| what.as_str())
     }
 
-    /// How the device is by what was seen. `checks`: whether it must be clean to be handed out.
+    /// The health that follows from an observation. `checks`: must the device be clean before a
+    /// lease?
     pub fn judge(
         &mut self,
         seen: &Observation,
@@ -87,8 +90,8 @@ impl Memory {
         rules: &Rules,
         now: Instant,
     ) -> Judgement {
-        let use_of_it = use_of(seen, rules);
-        self.note_use(use_of_it.as_deref().ok(), leased, seen, now);
+        let used_by = use_of(seen, rules);
+        self.note_use(used_by.as_deref().ok(), leased, seen, now);
         if seen.health == Health::Failed {
             let trouble = seen.trouble.as_deref().unwrap_or("the driver says that it has failed");
             return self.note_fault(trouble, now);
@@ -103,10 +106,10 @@ impl Memory {
             let trouble = seen.trouble.as_deref().unwrap_or("nothing can be seen of it");
             return Judgement::draining(trouble.to_owned());
         }
-        if checks && !leased && self.told && !tells(seen) {
+        if checks && !leased && self.use_was_visible && !shows_use(seen) {
             return Judgement::draining("it cannot be seen whether it is in use".to_owned());
         }
-        match (use_of_it, self.dirty_since) {
+        match (used_by, self.dirty_since) {
             (Ok(used), Some(since)) if checks && !leased => {
                 let dirty_for = now.saturating_duration_since(since);
                 if dirty_for >= rules.drain_limit {
@@ -124,18 +127,18 @@ impl Memory {
     fn note_use(&mut self, used: Option<&str>, leased: bool, seen: &Observation, now: Instant) {
         let dirty = used.is_some() && !leased;
         self.dirty_since = if dirty { self.dirty_since.or(Some(now)) } else { None };
-        self.told |= tells(seen);
-        let idle = leased && used.is_none() && tells(seen) && seen.busy.unwrap_or(0) == 0;
+        self.use_was_visible |= shows_use(seen);
+        let idle = leased && used.is_none() && shows_use(seen) && seen.busy.unwrap_or(0) == 0;
         self.idle_since = if idle { self.idle_since.or(Some(now)) } else { None };
     }
 }
 
-/// Can anything be seen of its use?
-pub(super) fn tells(seen: &Observation) -> bool {
+/// Does the observation show its use?
+pub(super) fn shows_use(seen: &Observation) -> bool {
     seen.memory_used.is_some() || seen.processes.is_some()
 }
 
-/// By what a device is used, in words; `Err` if by nothing that could be seen.
+/// The visible use of a device, as text; `Err` if there is none.
 fn use_of(seen: &Observation, rules: &Rules) -> Result<String, ()> {
     let processes = seen.processes.as_deref().unwrap_or_default();
     let computing: Vec<&Process> =

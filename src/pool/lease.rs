@@ -98,13 +98,13 @@ impl GpuLease {
         self.device().index
     }
 
-    /// Who made the devices.
+    /// The vendor of the devices.
     pub fn vendor(&self) -> Vendor {
         self.device().vendor
     }
 
     /// The machine of the first device, in a pool of many machines; of all devices, for a claim for
-    /// [one node](super::GpuClaim::on_one_node). [`GpuDevice::node`] tells it of each device.
+    /// [one node](super::GpuClaim::on_one_node). [`GpuDevice::node`] has that of each device.
     pub fn node(&self) -> Option<&str> {
         self.device().node.as_deref()
     }
@@ -146,12 +146,12 @@ impl GpuLease {
     ///
     /// let pool = GpuPool::open_with("process:", PoolOptions::from_spec("fake:1")?)?;
     /// let lease = pool.claim().wait()?.expect("this pool has a device");
-    /// let (tell, told) = mpsc::channel();
-    /// lease.on_change(move |notice| tell.send(*notice).unwrap())?;
+    /// let (sender, receiver) = mpsc::channel();
+    /// lease.on_change(move |notice| sender.send(*notice).unwrap())?;
     ///
     /// let minute = Duration::from_secs(60);
     /// pool.manager().revoke_with(lease.id(), Reason::NodeDrain, "ops", minute)?;
-    /// let notice = told.recv()?; // save the work, then drop the lease
+    /// let notice = receiver.recv()?; // save the work, then drop the lease
     /// let revoking = (Some(LeaseState::Held), Some(Reason::NodeDrain));
     /// assert_eq!((notice.state, notice.reason), revoking);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -320,7 +320,7 @@ mod tests {
     use crate::{Error, GpuDevice, GpuPool, LeaseId, LeaseState, Reason, Vendor};
 
     #[test]
-    fn a_lease_that_went_by_its_id_can_be_taken_up() {
+    fn held_lease_is_taken_up_by_its_id_and_ended_one_is_not() {
         let pool = GpuPool::new(&[GpuDevice::new(Vendor::Nvidia, 0, "A100")]);
         let id = pool.claim().try_now().unwrap().unwrap().into_id();
         let lease = pool.take_up(id).unwrap();
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_given_back_is_no_longer_in_the_list_of_what_is_kept() {
+    fn lease_that_is_given_back_is_no_longer_renewed() {
         let pool = GpuPool::new(&[GpuDevice::new(Vendor::Nvidia, 0, "A100")]);
         let claim = || {
             let claim = pool.claim().ttl(Duration::from_secs(24 * 3600)).keep_alive();

@@ -120,7 +120,7 @@ impl LocalNode {
         }
         self.publish()?;
         match &self.watched {
-            Some(watched) => watched.take_in_again(&self.manager),
+            Some(watched) => watched.reapply(&self.manager),
             None => Ok(()),
         }
     }

@@ -271,7 +271,7 @@ impl GpuPool {
     }
 
     /// One device, if one is free now and no claim waits for it; `None` if not, or if the pool has
-    /// none. [`GpuClaim::try_now`] tells these cases apart.
+    /// none. [`GpuClaim::try_now`] distinguishes these cases.
     ///
     /// # Errors
     ///
@@ -373,7 +373,7 @@ impl GpuPool {
         &self.inner.found
     }
 
-    /// The manager on whose table this is a view: events, reasons, deadlocks, leases by their ids.
+    /// The manager of the table: events, reasons, deadlocks, leases by their ids.
     ///
     /// ```
     /// use ternlease::{GpuPool, Health, PoolOptions};

@@ -73,7 +73,7 @@ impl RemoteNodes {
             let devices = match Declared::parse(&text) {
                 Ok(published) => published.find().devices,
                 Err(error) => {
-                    let problem = format!("what {node} has published makes no sense: {error}");
+                    let problem = format!("what {node} has published is malformed: {error}");
                     found.warnings.push(problem);
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! How a pool is made.
+//! [`PoolOptions`]: the options of a pool.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use super::evidence::Rules;
 use crate::inventory::{Declared, Host, Inventory};
 use crate::table::DeadlockPolicy;
 
-/// How a pool is made: which devices, and how they are shared and watched.
+/// The options of a pool: which devices it has, and how they are shared and watched.
 ///
 /// ```
 /// use ternlease::{GpuPool, PoolOptions, inventory::Declared};
@@ -87,52 +87,56 @@ impl PoolOptions {
         }
     }
 
-    /// The devices that `TERNLEASE_DEVICES` names, as [`Self::from_spec`] reads it, else those of this machine. What [`GpuPool::open`](super::GpuPool::open)
-    /// uses.
+    /// The devices that `TERNLEASE_DEVICES` names, as [`Self::from_spec`] reads it, else those of
+    /// this machine. What [`GpuPool::open`](super::GpuPool::open) uses.
     ///
     /// # Errors
     ///
     /// As [`Self::from_spec`].
     pub fn from_env() -> Result<Self, PoolError> {
-        // What is not text names nothing, which is said. It must not count as unset.
+        // A value that is not text is an error, and does not count as unset.
         let spec = std::env::var_os("TERNLEASE_DEVICES");
         let spec = spec.as_ref().map(|spec| spec.to_string_lossy());
         Self::from_spec(spec.as_deref().unwrap_or("host"))
     }
 
-    /// How many claims for one slot may share a device. If not said: as many as others who share the table have said, else one.
+    /// How many claims for one slot may share a device. By default as many as other processes of
+    /// the table have set, else one.
     pub fn slots(self, slots: u32) -> Self {
         PoolOptions { slots: Some(slots), ..self }
     }
 
-    /// What this machine is called in a pool of many machines: its host name if not said. All processes of a machine must say the same, and no two
-    /// machines. Pools of one machine do not ask.
+    /// The name of this machine in a pool of many machines; by default its host name. All processes
+    /// of a machine must use the same name, and no two machines may. A pool of one machine ignores
+    /// it.
     pub fn node(self, name: impl Into<String>) -> Self {
         PoolOptions { node: Some(name.into()), ..self }
     }
 
-    /// What to do about deadlocks: report them when asked, which is usual, or break them as they arise. Only a holder that claims more while it
-    /// holds some can be part of one.
+    /// What to do about deadlocks: report them when asked, which is the default, or break them as
+    /// they arise. Only a holder that claims more while it holds some can be part of one.
     pub fn deadlocks(self, deadlocks: DeadlockPolicy) -> Self {
         PoolOptions { deadlocks, ..self }
     }
 
-    /// Hand out a device only after having seen that nobody uses it, and look again after each lease.
+    /// Grant a device only after an observation that it is unused, and check it again after each
+    /// lease.
     ///
-    /// For pools whose leases are used by other processes, which end with their leases. A process that keeps its CUDA context after a lease would
-    /// wait for itself: for pools within one process leave this off, as it is.
+    /// For pools whose leases are used by other processes, which end with their leases. Leave it
+    /// off, which is the default, for a process that keeps its CUDA context after a lease: it would
+    /// wait for itself.
     pub fn check_use(self, check_use: bool) -> Self {
         PoolOptions { check_use, ..self }
     }
 
-    /// How often to look at devices when nothing happens. A second if not said, a millisecond at least. Faults that a driver reports by itself
-    /// are seen at once.
+    /// How often to observe the devices without other cause. A second by default, a millisecond at
+    /// least. Faults that a driver reports are handled at once.
     pub fn poll(self, poll: Duration) -> Self {
         PoolOptions { poll, ..self }
     }
 
-    /// What evidence means: how much memory may be in use on a device that is clean, and how long to wait for one that is not, or that had a
-    /// fault.
+    /// The rules by which observations determine health: how much memory may be in use on a clean
+    /// device, and how long to wait for one that is not clean, or that had a fault.
     ///
     /// ```
     /// use std::time::Duration;

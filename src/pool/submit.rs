@@ -53,9 +53,9 @@ impl GpuClaim<'_> {
     ///
     /// # Errors
     ///
-    /// [`Error::Refused`], in [`PoolError::Lease`], when the time is over, or [`Error::Unavailable`] if
-    /// the engine of a table that machines share cannot be reached then; [`Error::Busy`] if it is
-    /// zero; otherwise as [`wait`](Self::wait).
+    /// [`Error::Refused`], in [`PoolError::Lease`], when the time is over, or
+    /// [`Error::Unavailable`] if the engine of a table that machines share cannot be reached then;
+    /// [`Error::Busy`] if it is zero; otherwise as [`wait`](Self::wait).
     pub fn wait_for(self, patience: impl Into<Span>) -> Result<Option<GpuLease>, PoolError> {
         self.patience(patience).wait()
     }

@@ -1,5 +1,6 @@
-//! Watching the devices of a pool: one thread looks at them, when something was given back and from time to time, and one waits for faults that
-//! they report. While one asks an inventory it holds no lock but the one that keeps the other from asking, too.
+//! The watcher of the devices of a pool. One thread observes them, when a device was given back and
+//! at intervals. One waits for faults that the inventory reports. While a thread asks the inventory
+//! it holds no lock but `observing`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::evidence::{Judgement, Memory, Rules, tells};
+use super::evidence::{Judgement, Memory, Rules, shows_use};
 use crate::home::Home;
 use crate::inventory::{GpuDevice, Inventory, Observation};
 use crate::manager::{EventReader, LeaseManager, WeakManager};
@@ -17,29 +18,30 @@ use crate::table::command::DeviceState;
 use crate::table::query::DeviceStates;
 use crate::table::{Error, Health, Reason, What};
 
-/// Who revokes leases on devices that failed.
+/// The revoker of leases on devices that failed.
 const WATCHER: &str = "device watch";
 
-/// How often to look at a device that is to become clean.
+/// How often to observe a device that is to become clean.
 const DRAIN_POLL: Duration = Duration::from_millis(50);
 
-/// How long to wait at a time: so long may a thread outlive its pool.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// The longest wait, after which a thread checks that its pool lives.
+const WAIT_MAX: Duration = Duration::from_millis(500);
 
-/// Nobody looks more often than that, whatever is asked for.
-const LEAST_POLL: Duration = Duration::from_millis(1);
+/// The shortest interval of observations, whatever the options say.
+const POLL_MIN: Duration = Duration::from_millis(1);
 
-/// The devices of a pool, seen by an inventory that can watch them.
+/// The devices of a pool, with an inventory that can observe them.
 pub(super) struct Watched {
     inventory: Box<dyn Inventory>,
     devices: Vec<GpuDevice>,
     keys: Vec<String>,
-    /// Which are handed out only after having been seen unused.
+    /// Which devices are granted only after an observation that they are unused.
     checks: Vec<bool>,
     rules: Rules,
     seen: Mutex<Vec<Seen>>,
-    /// Held by the one who looks. Of two looks at a time, the one that began before a lease could clear the device after it.
-    looking: Mutex<()>,
+    /// Held by the thread that observes. If two observed at a time, the one that began before a
+    /// lease could clear the device after it.
+    observing: Mutex<()>,
 }
 
 /// What is known of one device.
@@ -47,14 +49,15 @@ pub(super) struct Watched {
 pub(super) struct Seen {
     pub memory: Memory,
     pub observation: Option<Observation>,
-    /// It had a lease when that was observed.
+    /// Whether it had a lease when that was observed.
     pub leased: bool,
     pub trouble: Option<String>,
     pub at: Instant,
 }
 
 impl Seen {
-    /// What the inventory said when it found the device is taken back by what it says later, if it watches it.
+    /// The health at discovery. Later observations replace it, if the inventory observes this
+    /// device.
     fn first(device: &GpuDevice, observation: Option<Observation>, at: Instant) -> Self {
         let mut memory = Memory::default();
         let mut trouble = None;
@@ -80,7 +83,7 @@ impl std::fmt::Debug for Watched {
 pub(super) struct Stop(Option<Arc<AtomicBool>>);
 
 impl Stop {
-    /// Is true when it is dropped.
+    /// The flag, which is true after the drop.
     pub fn flag(&mut self) -> Arc<AtomicBool> {
         self.0.get_or_insert_default().clone()
     }
@@ -95,7 +98,7 @@ impl Drop for Stop {
 }
 
 impl Watched {
-    /// Looks at the devices for the first time. `None` if this inventory has nothing to say about devices it found.
+    /// Observes the devices for the first time. `None` if this inventory cannot observe them.
     pub fn new(
         devices: &[GpuDevice],
         keys: &[String],
@@ -118,16 +121,16 @@ impl Watched {
             checks,
             rules,
             seen: Mutex::new(seen),
-            looking: Mutex::new(()),
+            observing: Mutex::new(()),
         }))
     }
 
-    /// Is this device handed out only after having been seen unused?
+    /// Is this device granted only after an observation that it is unused?
     pub fn checks(&self, place: usize) -> bool {
         self.checks.get(place) == Some(&true)
     }
 
-    /// Does the inventory say anything about this device?
+    /// Does the inventory observe this device?
     pub fn sees(&self, place: usize) -> bool {
         self.seen.lock().get(place).is_some_and(|seen| seen.observation.is_some())
     }
@@ -137,20 +140,21 @@ impl Watched {
         self.seen.lock().get(place).cloned()
     }
 
-    /// Looks at all devices and does what follows; is one of them on its way to be clean?
-    fn look(&self, manager: &LeaseManager) -> Result<bool, Error> {
-        let _alone = self.looking.lock();
+    /// Observes all devices and applies the observations. Returns whether a device is about to
+    /// become clean.
+    fn observe(&self, manager: &LeaseManager) -> Result<bool, Error> {
+        let _alone = self.observing.lock();
         let before = self.states(manager);
         let observed = self.inventory.observe(&self.devices);
-        self.take_in(manager, &before, observed)
+        self.apply(manager, &before, observed)
     }
 
     fn states(&self, manager: &LeaseManager) -> Vec<Option<DeviceState>> {
         manager.home().query(&DeviceStates { names: &self.keys })
     }
 
-    /// What follows from what was seen when the devices were in these states.
-    fn take_in(
+    /// Applies observations that were made when the devices were in these states.
+    fn apply(
         &self,
         manager: &LeaseManager,
         before: &[Option<DeviceState>],
@@ -162,15 +166,15 @@ impl Watched {
             let (Some(observation), Some(Some(state))) = (observation, before.get(place)) else {
                 continue;
             };
-            // Also if it is another pool on the table that wants it checked, which may be gone.
+            // The check may be that of another pool on the table, which may be gone.
             let checks = self.checks(place) || state.cleaning;
-            // One that its driver keeps from being used may stay so for days.
+            // A device that its driver keeps out of use may stay so for days.
             let soon_clean = checks && observation.health == Health::Healthy;
-            let moved = self.another_in_its_place(place, &observation);
+            let moved = self.replaced_device(place, &observation);
             let mut seen = self.seen.lock();
             let Some(one) = seen.get_mut(place) else { continue };
-            // For others it is cleared only by what was really seen.
-            let may_clear = self.checks(place) || tells(&observation);
+            // A check of another pool is cleared only if the use of the device is visible.
+            let may_clear = self.checks(place) || shows_use(&observation);
             let judgement = match &moved {
                 Some(what) => one.memory.note_fault(what, now),
                 None => one.memory.judge(&observation, state.leased, checks, &self.rules, now),
@@ -179,7 +183,7 @@ impl Watched {
             one.leased = state.leased;
             one.at = now;
             let faults = one.memory.faults;
-            // Not locked any more: the manager wakes whoever waited, and they may ask for the status.
+            // Without the lock: the manager wakes waiters, which may ask for the status.
             drop(seen);
             draining |= soon_clean && judgement.health == Health::Draining;
             if judgement.fault {
@@ -194,7 +198,7 @@ impl Watched {
                 continue;
             }
             self.explain(place, judgement.trouble);
-            // A fault that was reported meanwhile counts, and not what was seen before it.
+            // A fault that was reported meanwhile replaces this earlier observation.
             if let Some(one) = self.seen(place).filter(|one| one.memory.faults != faults) {
                 self.report(manager, place, one.memory.last_fault().unwrap_or_default())?;
             }
@@ -202,14 +206,14 @@ impl Watched {
         Ok(draining)
     }
 
-    /// Tells once more what was seen last: the table has it no longer.
-    pub fn take_in_again(&self, manager: &LeaseManager) -> Result<(), Error> {
-        let _alone = self.looking.lock();
+    /// Applies the last observations again: the table has lost them.
+    pub fn reapply(&self, manager: &LeaseManager) -> Result<(), Error> {
+        let _alone = self.observing.lock();
         let last = self.seen.lock().iter().map(|seen| seen.observation.clone()).collect();
-        self.take_in(manager, &self.states(manager), last).map(drop)
+        self.apply(manager, &self.states(manager), last).map(drop)
     }
 
-    fn another_in_its_place(&self, place: usize, seen: &Observation) -> Option<String> {
+    fn replaced_device(&self, place: usize, seen: &Observation) -> Option<String> {
         let (before, now) = (self.devices[place].uuid.as_ref()?, seen.uuid.as_ref()?);
         let text = || format!("{now} is where {before} was; open the pool again to use it");
         (before != now).then(text)
@@ -231,24 +235,26 @@ impl Watched {
         reason: Reason,
         judgement: Judgement,
     ) -> Result<(), Error> {
-        // First, so that whoever is told of it finds out why.
+        // First, so that a holder that is notified finds the reason.
         self.explain(place, judgement.trouble);
         let key = &self.keys[place];
         match manager.fail(key, reason, WATCHER) {
-            // A table that is full of names has no room for this one. That is no reason to leave the leases.
+            // Without the name of the revoker if the table has no room for it: the leases must be
+            // revoked.
             Err(Error::Full(_)) => manager.fail(key, reason, ""),
             done => done,
         }
     }
 
-    /// Notes why the device is not healthy, or that it is.
+    /// Stores why the device is not healthy, or that it is.
     fn explain(&self, place: usize, trouble: Option<String>) {
         if let Some(seen) = self.seen.lock().get_mut(place) {
             seen.trouble = trouble;
         }
     }
 
-    /// Looks at the devices whenever one was given back, and from time to time, until the pool or its manager is gone.
+    /// Observes the devices when one was given back and at intervals, until the pool or its manager
+    /// is gone.
     fn watch(
         &self,
         manager: WeakManager,
@@ -259,9 +265,9 @@ impl Watched {
         let mut draining = true;
         let mut last = Instant::now();
         loop {
-            let pause = if draining { DRAIN_POLL.min(poll) } else { poll }.max(LEAST_POLL);
-            let left = pause.saturating_sub(last.elapsed()).min(PATIENCE);
-            let Ok(given_back) = await_return(events.as_mut(), left) else { return };
+            let pause = if draining { DRAIN_POLL.min(poll) } else { poll }.max(POLL_MIN);
+            let left = pause.saturating_sub(last.elapsed()).min(WAIT_MAX);
+            let Ok(given_back) = wait_for_return(events.as_mut(), left) else { return };
             if stop.load(Ordering::Acquire) {
                 return;
             }
@@ -269,9 +275,9 @@ impl Watched {
                 continue;
             }
             let Some(manager) = manager.upgrade() else { return };
-            match self.look(&manager) {
+            match self.observe(&manager) {
                 Ok(some) => draining = some,
-                // The others cannot be told now: next time.
+                // The table cannot be reached now: the next poll tries again.
                 Err(Error::Unavailable) => {}
                 Err(_) => return,
             }
@@ -280,22 +286,22 @@ impl Watched {
     }
 
     /// Waits for faults, until the pool or its manager is gone.
-    fn await_faults(&self, manager: WeakManager, stop: &AtomicBool) {
+    fn run_faults(&self, manager: WeakManager, stop: &AtomicBool) {
         while !stop.load(Ordering::Acquire) {
             let began = Instant::now();
-            let faults = self.inventory.faults(&self.devices, PATIENCE);
+            let faults = self.inventory.faults(&self.devices, WAIT_MAX);
             let Some(manager) = manager.upgrade() else { return };
             for fault in &faults {
-                let tell = || match fault.device {
+                let handle = || match fault.device {
                     Some(place) => self.report(&manager, place, &fault.what),
-                    // It did not say which: looking finds out.
-                    None => self.look(&manager).map(drop),
+                    // The device is not known: an observation finds it.
+                    None => self.observe(&manager).map(drop),
                 };
-                let mut done = tell();
-                // The others cannot be told now: nobody reports a fault twice.
+                let mut done = handle();
+                // The table cannot be reached now. The inventory does not report a fault twice.
                 while matches!(done, Err(Error::Unavailable)) && !stop.load(Ordering::Acquire) {
-                    std::thread::park_timeout(PATIENCE);
-                    done = tell();
+                    std::thread::park_timeout(WAIT_MAX);
+                    done = handle();
                 }
                 if done.is_err() {
                     return;
@@ -303,15 +309,16 @@ impl Watched {
             }
             drop(manager);
             if faults.is_empty() {
-                // For inventories that have nothing to wait for.
-                std::thread::park_timeout(PATIENCE.saturating_sub(began.elapsed()));
+                // For inventories that return at once.
+                std::thread::park_timeout(WAIT_MAX.saturating_sub(began.elapsed()));
             }
         }
     }
 }
 
-/// Waits, at most so long, until a device is given back that is to be looked at; is there one?
-fn await_return(events: Option<&mut EventReader>, limit: Duration) -> Result<bool, Error> {
+/// Waits until a device is given back that must be checked, at most so long. Returns whether there
+/// may be one.
+fn wait_for_return(events: Option<&mut EventReader>, limit: Duration) -> Result<bool, Error> {
     let Some(events) = events else {
         std::thread::park_timeout(limit);
         return Ok(false);
@@ -322,26 +329,26 @@ fn await_return(events: Option<&mut EventReader>, limit: Duration) -> Result<boo
     for event in events.by_ref() {
         given_back |= matches!(event.what, What::Health { health: Health::Draining, .. });
     }
-    // What was missed may have been just that.
+    // A missed event may be such a return.
     Ok(given_back || events.missed() != missed)
 }
 
-/// Takes in what was seen first, and starts the threads.
+/// Applies the first observations, and starts the threads.
 pub(super) fn start(
     manager: &LeaseManager,
     watched: &Arc<Watched>,
     poll: Duration,
 ) -> Result<Stop, Error> {
-    watched.take_in_again(manager)?;
+    watched.reapply(manager)?;
     let flag = Arc::new(AtomicBool::new(false));
-    // From here on, whatever fails ends what was started.
+    // From here on a failure ends the threads that were started.
     let stop = Stop(Some(flag.clone()));
-    // Whoever reads events is woken by every claim: only where that is needed.
+    // A reader of events is woken by every claim: only if a device is checked.
     let events = watched.checks.contains(&true).then(|| manager.events(u64::MAX));
     let (own, weak, until) = (watched.clone(), manager.downgrade(), flag.clone());
     spawn("tern-devices", move || own.watch(weak, events, poll, &until))?;
     let (own, weak) = (watched.clone(), manager.downgrade());
-    spawn("tern-faults", move || own.await_faults(weak, &flag))?;
+    spawn("tern-faults", move || own.run_faults(weak, &flag))?;
     Ok(stop)
 }
 

@@ -100,15 +100,16 @@ impl Drop for CommandEnd<'_> {
 }
 
 impl<M: Memory> Table<M> {
-    /// Changes are those of a process until the guard is dropped. A guard and no closure, so that the
-    /// reply of a command is not copied.
+    /// Attributes changes to a process until the guard is dropped. A guard and no closure, so that
+    /// the reply of a command is not copied.
     #[inline(always)]
     pub(super) fn begin_command(&self, issuer: Issuer) -> CommandEnd<'_> {
         self.issuer.set(issuer);
         CommandEnd(&self.issuer)
     }
 
-    /// Calls a function as a command of a process: for tests of what is no [`Command`](super::Command).
+    /// Calls a function as a command of a process. For tests of what is no
+    /// [`Command`](super::Command).
     #[doc(hidden)]
     pub fn issued_by<T>(&self, issuer: Issuer, run: impl FnOnce(&Self) -> T) -> T {
         let _end = self.begin_command(issuer);

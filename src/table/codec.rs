@@ -6,8 +6,8 @@
 //! [`AnyCommand::decode`] accepts, [`AnyCommand::encode`] writes again byte for byte.
 //!
 //! Decoding trusts nothing. It returns an error for bytes that no value has, allocates at most a
-//! fixed multiple of the bytes that are there, and never panics. Ids, amounts and times may have any
-//! value, because the table checks them anyway.
+//! fixed multiple of the bytes that are there, and never panics. Ids, amounts and times may have
+//! any value, because the table checks them anyway.
 //!
 //! A name that is too long is cut, but not so far that the table accepts it. So the encoded command
 //! gets the same reply as the original, and a string that is decoded has a limit.

@@ -1,9 +1,9 @@
-//! Where a table's records live: the only door through which they change.
+//! [`Memory`]: the records of a table, and the only way to change them.
 
 use super::cell::{Cell, Touched};
 use super::layout::*;
 
-/// The arrays of one table. A home provides them; the table never makes any.
+/// The arrays of one table. A home provides them.
 ///
 /// All arrays start zeroed and have the lengths of [`Limits::sizes`].
 #[allow(missing_docs)]
@@ -30,29 +30,31 @@ pub trait Memory {
     /// The principal of each owner, by owner number.
     fn owners(&self) -> &[super::cell::Cell32];
 
-    /// What only one owner sees, where owners keep the time of their leases.
+    /// The data of this owner alone, in a table whose owners keep the time of their leases.
     #[inline(always)]
     fn kept(&self) -> Option<super::Kept<'_>> {
         None
     }
 
-    /// Called before each change made under the lock, so that a home can undo it.
+    /// Called before each change under the lock, so that a home can roll it back.
     #[inline(always)]
     fn before_write(&self, _cell: Touched<'_>) {}
 
-    /// Called before a word that others change without the lock is changed from `old` to `new`, if it still is `old`.
+    /// Called before a word that is also changed without the lock is changed from `old` to `new`,
+    /// if it still is `old`.
     #[inline(always)]
     fn before_swap(&self, _cell: &super::cell::Cell64, _old: u64, _new: u64) {}
 
-    /// Called if that word was not `old` any more.
+    /// Called if that word was no longer `old`.
     #[inline(always)]
     fn after_failed_swap(&self) {}
 
-    /// Called between two changes that need not happen together: a home need not undo what was before.
+    /// Called between two changes that may be committed separately: a home need not roll back the
+    /// first.
     #[inline(always)]
     fn checkpoint(&self) {}
 
-    /// Stores a value: the one way in which commands change a cell.
+    /// Stores a value. Commands change cells only by this.
     #[doc(hidden)]
     #[inline(always)]
     #[allow(private_bounds, private_interfaces)]
@@ -61,7 +63,7 @@ pub trait Memory {
         cell.put(value);
     }
 
-    /// Changes a word from `old` to `new`; false if somebody without the lock has changed it meanwhile.
+    /// Changes a word from `old` to `new`; false if a change without the lock came first.
     #[doc(hidden)]
     #[inline(always)]
     fn swap(&self, cell: &super::cell::Cell64, old: u64, new: u64) -> bool {

@@ -1,11 +1,12 @@
 //! The lease table: a pure state machine.
 //!
-//! `issuer + command + now -> reply + events`. It has no clock, no lock, no thread, no I/O, no randomness, and it allocates nothing
-//! once it is built (queries that return lists allocate those lists). What it decides is said by [the rules](crate::guide::rules).
+//! `issuer + command + now -> reply + events`. It has no clock, lock, thread, I/O or randomness,
+//! and it allocates nothing once it is built, except the lists that queries return. [The
+//! rules](crate::guide::rules) say what it decides.
 //!
-//! A table works on memory that a *home* provides ([`Memory`]), changes it only through [`Memory::before_write`],
-//! and leaves it to the home to let only one command run at a time. Methods take `&self` because all cells are atomic;
-//! a `Table` is not `Sync`, so two commands cannot run on it at once.
+//! A table works on memory that a *home* provides ([`Memory`]) and changes it only through
+//! [`Memory::before_write`]. The home runs one command at a time. Methods take `&self` because all
+//! cells are atomic; a `Table` is not `Sync`, so two commands cannot run on it at once.
 
 mod actor;
 mod arena;
@@ -72,15 +73,16 @@ use cell::Cell;
 use layout::*;
 use scratch::Scratch;
 
-/// How a table is made.
+/// The settings of a new table.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Settings {
-    /// How much fits into it.
+    /// Its capacity.
     pub limits: Limits,
     /// Ids start above this. A home with a clock derives it from the wall clock
     /// ([`first_sequence`]), so that ids keep growing when a table is made anew.
     pub first_sequence: u64,
-    /// Where the numbers come from that ids are made of, if other tables must not use the same; otherwise one after the other.
+    /// The source of the numbers in ids, if other tables must not use the same; otherwise they are
+    /// consecutive.
     pub numbers: Option<Numbers>,
     /// Every holder is taken to want the resource that bears its own name.
     pub implied_wants: bool,
@@ -88,7 +90,8 @@ pub struct Settings {
     pub deadlocks: DeadlockPolicy,
 }
 
-/// Gives numbers that no other table gets, always higher than those before. They are shifted left by so many bits to make ids.
+/// Returns numbers that no other table gets, always higher than those before. Ids are these
+/// numbers, shifted left by `bits`.
 pub type Numbers = fn(bits: u32) -> std::ops::Range<u64>;
 
 /// The lease table over some memory.
@@ -102,13 +105,13 @@ pub struct Table<M: Memory> {
     ticket_limit: u32,
     history: u32,
     numbers: Option<Numbers>,
-    /// The numbers up to this one are ours.
+    /// The end of the numbers that this table got.
     numbers_end: PlainCell<u64>,
-    /// More steps than any list has.
+    /// A bound on the length of every list.
     longest: u32,
-    // What changes is behind pointers: so the compiler knows that the table itself does not.
+    // Behind pointers, so that the compiler knows that the table itself does not change.
     corrupt: Box<PlainCell<bool>>,
-    /// The memory makes no sense: lists end here and now, so that no command goes astray for long.
+    /// The memory is damaged: lists end at once, so that a command on it ends soon.
     broken: Box<PlainCell<bool>>,
     /// The process that issued the command that runs.
     issuer: Box<PlainCell<Issuer>>,
@@ -116,15 +119,15 @@ pub struct Table<M: Memory> {
 }
 
 impl<M: Memory> Table<M> {
-    /// Works on memory that is zeroed, or that a table of the same limits has left.
-    /// `None` if the system does not give the memory that the table needs beside.
+    /// Uses memory that is zeroed, or that a table of the same limits has left. `None` if the
+    /// system does not provide the other memory that a table needs.
     pub fn try_new(memory: M, settings: Settings) -> Option<Self> {
         let table = Self::try_attach(memory, settings)?;
         table.prepare(settings);
         Some(table)
     }
 
-    /// Makes zeroed memory an empty table; what is one already stays as it is.
+    /// Makes zeroed memory an empty table. An existing table is not changed.
     pub(crate) fn prepare(&self, settings: Settings) {
         let header = self.header();
         if header.sequence.get() == 0 {
@@ -141,8 +144,8 @@ impl<M: Memory> Table<M> {
         }
     }
 
-    /// Works on memory that a table of the same limits has left, and changes nothing in it.
-    /// `None` if the system does not give the memory that the table needs beside.
+    /// Uses memory that a table of the same limits has left, and changes nothing in it. `None` if
+    /// the system does not provide the other memory that a table needs.
     pub(crate) fn try_attach(memory: M, settings: Settings) -> Option<Self> {
         let limits = settings.limits.clamped();
         let sizes = limits.sizes();
@@ -168,24 +171,24 @@ impl<M: Memory> Table<M> {
         &self.memory
     }
 
-    /// The time up to which the table has been brought.
+    /// The time of the last command.
     pub fn now(&self) -> Time {
         self.header().now.get()
     }
 
-    /// Nothing happens by time alone before this time.
+    /// The next deadline: nothing becomes due before it.
     pub fn next_due(&self) -> Time {
         let due = self.header().next_due.get();
         self.memory.kept().map_or(due, |kept| due.min(kept.due()))
     }
 
-    /// Brings the table up to `now`.
+    /// Runs what is due at `now`.
     pub fn advance(&self, now: Time) -> Result<(), Error> {
         self.enter(now)?;
         self.leave(())
     }
 
-    /// The beginning of every command: time moves on, and what it brings happens.
+    /// Begins a command: sets the time and runs what is due.
     #[inline(always)]
     fn enter(&self, now: Time) -> Result<(), Error> {
         if now >= FOREVER {
@@ -208,7 +211,7 @@ impl<M: Memory> Table<M> {
         Ok(())
     }
 
-    /// The end of every command: an answer, unless the memory turned out to make no sense.
+    /// Ends a command: returns its answer, or an error if the memory is damaged.
     #[inline(always)]
     fn leave<T>(&self, answer: T) -> Result<T, Error> {
         if self.corrupt.get() { Err(Error::Corrupt) } else { Ok(answer) }
@@ -268,7 +271,7 @@ impl<M: Memory> Table<M> {
         self.header().settings.get() & bit != 0
     }
 
-    /// In place of a record that does not exist.
+    /// A substitute for a record that does not exist.
     #[cold]
     #[inline(never)]
     fn nothing<'a, T>(&self, array: &'a [T]) -> &'a T {
@@ -283,7 +286,8 @@ impl<M: Memory> Table<M> {
         self.broken.set(true);
     }
 
-    /// Marks the table corrupt unless this holds, which always does in memory that nobody has damaged; whether it does.
+    /// Marks the table corrupt unless `holds`, which is always true in undamaged memory. Returns
+    /// `holds`.
     #[inline(always)]
     fn check(&self, holds: bool) -> bool {
         if !holds {
@@ -292,7 +296,7 @@ impl<M: Memory> Table<M> {
         holds
     }
 
-    /// As [`Self::check`], of what only memory that others write to can break.
+    /// As [`Self::check`], for a condition that only memory with other writers can violate.
     #[inline(always)]
     fn check_untrusted(&self, holds: impl FnOnce() -> bool) -> bool {
         !M::UNTRUSTED || self.check(holds())
@@ -309,8 +313,8 @@ impl<M: Memory> Table<M> {
         self.corrupt.get()
     }
 
-    /// Reads without the lock of the table. Another process may change it meanwhile, so what looks
-    /// damaged need not be. Commands are refused, so that nothing is written.
+    /// Reads without the lock of the table. Another process may change it meanwhile, so apparent
+    /// damage is ignored. Commands are refused, so that nothing is written.
     pub(crate) fn read_unlocked<T>(&self, read: impl FnOnce(&Self) -> T) -> T {
         struct Restore<'a>(&'a PlainCell<bool>, bool);
         // Also if the read panics.
@@ -325,8 +329,9 @@ impl<M: Memory> Table<M> {
     }
 }
 
-/// Records by index. An index outside its array can only come from damaged memory; it marks the table corrupt
-/// and yields record 0, which no list contains, so that reading and writing it is harmless.
+/// Records by index. An index outside its array can only come from damaged memory. It marks the
+/// table corrupt and returns record 0, which no list contains, so that reads and writes of it are
+/// harmless.
 macro_rules! records {
     ($($name:ident, $array:ident: $type:ty;)*) => {
         impl<M: Memory> Table<M> {
@@ -353,22 +358,22 @@ records! {
     timer_record, timers: Timer;
 }
 
-/// Where ids of a table start that is made so long after 1970: far enough above the ids of an
-/// earlier table with the same limits, as long as that one granted fewer than
-/// `2^(31 - bits)` leases per second on average (with the default limits: 16,384).
-/// Ids stay below 2^63 until the year 2106.
+/// The first id of a table that is made so long after 1970. It is far enough above the ids of an
+/// earlier table with the same limits if that one granted fewer than `2^(31 - bits)` leases per
+/// second on average (with the default limits: 16,384). Ids stay below 2^63 until the year 2106.
 pub fn first_sequence(limits: Limits, since_1970: std::time::Duration) -> u64 {
     sequence_at(limits.sizes().id_bits(), since_1970)
 }
 
-/// As [`first_sequence`], for a table whose ids have so many bits for the place of the record.
+/// As [`first_sequence`], for ids with so many bits for the index of the record.
 pub(crate) fn sequence_at(bits: u32, since_1970: std::time::Duration) -> u64 {
     let scaled = since_1970.as_nanos() << (31 - bits.min(31));
     (scaled / 1_000_000_000) as u64
 }
 
-/// The state of a lease by a clock, read from a table's memory without its lock. The clock is asked only if the answer depends on it.
-/// A lease that was once said to be over is never renewed afterwards, not even by somebody whose clock is behind.
+/// The state of a lease, read from a table's memory without its lock. The clock is read only if the
+/// answer depends on it. A lease that was returned as over is never renewed afterwards, not even by
+/// a process whose clock is behind.
 #[inline(always)]
 pub fn lease_state<M: Memory>(
     memory: &M,
@@ -383,7 +388,7 @@ pub fn lease_state<M: Memory>(
     }
 }
 
-/// Is this the copy of the owner that keeps the time of this lease? Read without the lock.
+/// Is this the copy of the owner that keeps the time of this lease? Reads without the lock.
 #[cfg(feature = "cluster")]
 pub(crate) fn is_kept<M: Memory>(memory: &M, id: LeaseId) -> bool {
     let record = memory.leases().get((id.0 & memory.index_mask()) as usize);
@@ -392,7 +397,8 @@ pub(crate) fn is_kept<M: Memory>(memory: &M, id: LeaseId) -> bool {
     record.filter(own).zip(kept).is_some_and(|(record, kept)| kept.is_of(record))
 }
 
-/// Renews a plain lease without the table's lock, and tells its new end; `None` if the table must decide.
+/// Renews a plain lease without the table's lock. Returns its new end; `None` if a command must
+/// decide.
 #[inline(always)]
 pub fn renew_quickly<M: Memory>(memory: &M, id: LeaseId, now: Time) -> Option<Time> {
     match memory.leases().get((id.0 & memory.index_mask()) as usize)?.slot.renew(id.0, now) {
@@ -401,7 +407,8 @@ pub fn renew_quickly<M: Memory>(memory: &M, id: LeaseId, now: Time) -> Option<Ti
     }
 }
 
-/// How many leases are held as far as the table knows, and when that may change by time, read without the lock.
+/// The number of leases that the table records as held, and the next deadline. Reads without the
+/// lock.
 #[inline(always)]
 pub fn held_and_due<M: Memory>(memory: &M) -> (u32, Time) {
     let header = memory.header();

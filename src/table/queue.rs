@@ -35,7 +35,7 @@ impl<M: Memory> Table<M> {
         self.insert_after((&line.head, &line.tail), in_line, ticket, line_links);
     }
 
-    /// Gives a ticket another effective priority, and the place that goes with it.
+    /// Changes the effective priority of a ticket, and its position.
     pub(super) fn move_to_priority(&self, ticket: u32, effective: i16) {
         let record = self.ticket_record(ticket);
         let header = self.header();
@@ -61,7 +61,8 @@ impl<M: Memory> Table<M> {
         }
     }
 
-    /// Takes a ticket out of the queue and out of all counts of waiting tickets; it stays in its line.
+    /// Removes a ticket from the queue and from all counts of waiting tickets. It stays in its
+    /// line.
     pub(super) fn leave_queue(&self, ticket: u32) {
         let header = self.header();
         let record = self.ticket_record(ticket);
@@ -89,8 +90,8 @@ impl<M: Memory> Table<M> {
         self.count_worker(record.worker.get(), 0, -1);
     }
 
-    /// The tickets that stand before `rank` and conflict with a claim that has this candidate; one that shares
-    /// several candidates comes several times.
+    /// The tickets before `rank` that conflict with a claim that has this candidate. One that
+    /// shares several candidates comes several times.
     fn earlier_conflicts(
         &self,
         resource: u32,
@@ -113,7 +114,7 @@ impl<M: Memory> Table<M> {
             .any(|resource| self.earlier_conflicts(resource, rank, shared).next().is_some())
     }
 
-    /// As [`Self::must_wait`], for a claim that is not in line yet.
+    /// As [`Self::must_wait`], for a claim that is not in the queue yet.
     pub(super) fn blocked_by_earlier(&self, new: &NewTicket<'_>, candidates: &[u32]) -> bool {
         let (rank, shared) = (new.rank(), new.grant.demand.shared);
         candidates.iter().any(|&resource| {
@@ -154,7 +155,7 @@ impl<M: Memory> Table<M> {
         }
     }
 
-    /// Grants the first ticket that can be granted; whether there was one.
+    /// Grants the first ticket that can be granted. Returns whether there was one.
     pub(super) fn grant_next(&self, now: Time) -> bool {
         let mut best = 0;
         self.scratch.dirty.with(|dirty| {

@@ -1,4 +1,4 @@
-//! Working space of commands: private to one table, never shared, never journalled, allocated once.
+//! The working memory of commands: private to one table, not in the journal, allocated once.
 
 use std::cell::Cell;
 
@@ -12,7 +12,8 @@ pub(crate) struct ResourceNotes {
     pub used_slots: Cell<u32>,
     pub used_memory: Cell<u32>,
     pub shared: Cell<u32>,
-    /// The round in which an unsatisfied earlier ticket that is shared / not shared had it as a candidate.
+    /// The round in which an unsatisfied earlier ticket had it as a candidate: a shared ticket, and
+    /// one that is not shared.
     pub awaited_shared: Cell<u64>,
     pub awaited: Cell<u64>,
 }
@@ -23,24 +24,25 @@ pub(crate) struct WorkerNotes {
     pub pass: Cell<u64>,
     /// Tickets and wants that are not satisfiable (yet).
     pub unsatisfied: Cell<u32>,
-    /// It can go on, and has given back what it holds.
+    /// It can continue, and has released what it holds.
     pub finished: Cell<bool>,
     /// Its implied want is satisfiable.
     pub implied_satisfied: Cell<bool>,
-    /// The highest priority it inherits from those it makes wait.
+    /// The highest priority that it inherits from the workers that wait for it.
     pub inherited: Cell<i32>,
-    /// The ticket by which it is stuck (0: a want), and the lease it waits for.
+    /// The ticket that blocks it (0: a want), and the lease that it waits for.
     pub stuck_by: Cell<u32>,
     pub waits_for: Cell<u32>,
     /// The worker it waits for.
     pub next: Cell<u32>,
     /// 0 new, 1 on the current path, 2 done.
     pub visit: Cell<u8>,
-    /// The first worker of the cycle it runs into.
+    /// The first worker of the cycle that its path reaches.
     pub cycle: Cell<u32>,
 }
 
-/// What a pass notes about an island. The first half of the array is for islands, the second for resources without one.
+/// What a pass notes about an island. The first half of the array is for islands, the second for
+/// resources without an island.
 #[derive(Debug, Default)]
 pub(crate) struct IslandNotes {
     pub pass: Cell<u64>,
@@ -56,7 +58,7 @@ pub(crate) struct NodeNotes {
     pub pass: Cell<u64>,
     /// How many of its resources count.
     pub count: Cell<u32>,
-    /// The place of the first of them among a claim's candidates.
+    /// The index of the first of them among the candidates of a claim.
     pub first: Cell<u32>,
 }
 
@@ -74,7 +76,7 @@ pub(crate) struct WantNotes {
 
 #[derive(Debug, Default)]
 pub(crate) struct LeaseNotes {
-    /// Gone in the sketch of the pass of this number.
+    /// The pass in whose simulation the lease has ended.
     pub gone: Cell<u64>,
 }
 
@@ -142,7 +144,7 @@ pub(crate) struct Scratch {
     pub gone: Stack,
     pub finished: Stack,
     pub reaped: Stack,
-    /// Tickets decided since the home last asked.
+    /// The tickets that were resolved since the home last took them.
     pub decided: Stack,
     pub any_decided: Cell<bool>,
 }

@@ -44,7 +44,8 @@ impl<M: Memory> Table<M> {
                 break;
             }
         }
-        // A line that only a full table keeps from its turn is marked again by the next command.
+        // A line whose first ticket waits for room in the table is marked again by the next
+        // command.
         self.clear_marks();
     }
 }

@@ -18,12 +18,12 @@
 //!    the next deadline of the table, then to that deadline. A command commits the earlier deadline
 //!    before it reads `wake_before`, with fences as above. So either the ticker reads the new
 //!    deadline, or the command reads a `wake_before` that is later and notifies.
-//! 3. *No process is missed.* The ticker sets `wake_before` before it looks which processes there
-//!    are; a process that attaches says so before it reads `wake_before`.
+//! 3. *No process is missed.* The ticker sets `wake_before` before it reads which processes are
+//!    attached; a process that attaches sets its slot before it reads `wake_before`.
 //! 4. *A notification is lost only with its process.* If that process was killed, the process that
 //!    takes over its lock or frees its slot notifies the owners of all uncollected tickets. If it
 //!    was stopped, the ticker of the waiting process finds the resolved ticket when it next checks
-//!    the file, which no event announces, so that it looks every [`super::FILE_CHECK_INTERVAL`].
+//!    the file, which no event announces, so that it checks every [`super::FILE_CHECK_INTERVAL`].
 //!
 //! `interleavings.rs` has models of 1, 2 and of a thread that parks on a ticket.
 
@@ -36,11 +36,10 @@ use crate::home::clock::Clock;
 use crate::rt::atomic::{AtomicU32, Ordering, fence};
 use crate::table::{Memory, Time};
 
-/// How soon and how late the ticker looks again after a process that is dying: the first time, and
-/// at most.
+/// The first and the longest interval at which the ticker checks a process that is dying.
 const DYING_POLL: (Duration, Duration) = (Duration::from_micros(25), Duration::from_millis(1));
 
-/// Keeps the deadlines of parks within what the kernel takes for a time.
+/// Longer parks are cut to this: the kernel does not accept every deadline.
 const PARK_MAX: Duration = Duration::from_secs(3600);
 
 /// See the module's text.
@@ -53,7 +52,7 @@ pub(crate) struct EventCount {
 }
 
 impl EventCount {
-    /// To be read before what may have been notified of.
+    /// Read this before the state that a notification announces.
     pub fn seq(&self) -> u32 {
         self.seq.load(Ordering::Acquire)
     }
@@ -91,7 +90,7 @@ impl Slot {
         fence(Ordering::SeqCst);
     }
 
-    /// To be read after a change that a ticker reads after [`Self::set_wake_before`].
+    /// Read this after a change that a ticker reads after [`Self::set_wake_before`].
     pub fn watches_nothing(&self) -> bool {
         self.wake_before.load(Ordering::SeqCst) == 0
     }
@@ -107,8 +106,8 @@ impl Slot {
         deadline
     }
 
-    /// Is the process to be notified of this deadline? After it was committed and a sequentially
-    /// consistent fence.
+    /// Must the process be notified of this deadline? Call it after the deadline was committed,
+    /// behind a sequentially consistent fence.
     pub fn is_woken_for(&self, deadline: Time) -> bool {
         deadline < self.wake_before.load(Ordering::Acquire)
     }
@@ -177,8 +176,8 @@ impl Attachment {
         wants(&slot.wants_tickets) || wants(&slot.wants_events)
     }
 
-    /// Counted anew each time: a process may die between the change of its flag and that of the
-    /// count.
+    /// Counts all flags each time: a process may die between the change of its flag and that of a
+    /// counter.
     pub(super) fn count_event_readers(&self) {
         let readers = self.used_slots().filter(|(_, slot)| {
             let wants_events = slot.wants_events.load(Ordering::Acquire);
@@ -201,7 +200,7 @@ impl Attachment {
 /// Parking.
 impl Attachment {
     /// Parks until the ticket in this place is resolved, until the alarm, a word of this process,
-    /// has another value than this, or for so long. May return for no reason.
+    /// has another value than this, or for so long. May return early.
     pub fn park_on_ticket(&self, place: usize, alarm: (&AtomicU32, u32), time: Duration) {
         if let Some(ticket) = self.file.arrays.tickets().get(place) {
             let begun = Clock::Real.now();
@@ -228,8 +227,8 @@ impl Attachment {
     /// until a process begins to die, and only briefly if one is dying already: its end is not
     /// announced.
     ///
-    /// Whether a process lives is decided where it is put on the list, so that a death since any
-    /// look before cannot be missed.
+    /// A process that dies after any earlier check is still found: its word is read as it is put on
+    /// the list of waits.
     pub fn park_ticker(&self, seq: u32, watch: bool, mut time: Duration) {
         let own = self.own_slot();
         let mut words = Vec::new();
@@ -245,8 +244,8 @@ impl Attachment {
                 }
             }
         }
-        // Most processes are gone at once, and large ones take long: look again after about as long
-        // as it has taken so far.
+        // Most processes end at once, and large ones take long: wait as long as the end has taken
+        // so far.
         let polls = if dying { self.dying_polls.load(Ordering::Relaxed) + 1 } else { 0 };
         self.dying_polls.store(polls, Ordering::Relaxed);
         if dying {

@@ -1,8 +1,8 @@
-//! Futexes: sleeping on words of shared memory.
+//! Futexes: waits on words of shared memory.
 //!
-//! Invariant: the kernel compares each word with the value that it should still have, and sleeps
-//! only if it has, in one step against every wake. So no wake after a change of a word is missed.
-//! Every wait may return for no reason.
+//! Invariant: the kernel compares each word with its expected value and sleeps only if they are
+//! equal, atomically with respect to every wake. So no wake after a change of a word is missed.
+//! Every wait may return early.
 //!
 //! A kernel before Linux 5.16, or a seccomp filter, may refuse to wait for several words. Then only
 //! the first is waited for, and no longer than [`FILE_CHECK_INTERVAL`]: a wake by another word is
@@ -41,7 +41,7 @@ impl<'a> FutexWait<'a> {
         Self::at(address_of(word), value)
     }
 
-    /// The half of a larger word that is not 0 once the word is not.
+    /// Waits on the half of a larger word that becomes nonzero with the word.
     pub fn on_lower_half(word: &'a Cell64, value: u32) -> Self {
         Self::at(lower_half(word), value)
     }

@@ -70,7 +70,7 @@ use crate::table::{
 /// How long a command waits for a process that has the lock of the file and does not run.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long a thread whose claim waits no longer waits for that lock.
+/// How long a thread waits for that lock after the wait of its claim is over.
 const END_LOCK_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// How often a read without the lock is tried again while a command runs, before it takes the lock.
@@ -83,10 +83,10 @@ const CLOCK_SKEW_MAX: Time = 1_000_000;
 /// How often the ticker runs what is due while no thread of its process waits.
 const IDLE_INTERVAL: Duration = Duration::from_secs(5);
 
-/// How soon the ticker tries again what is due and did not happen.
+/// The interval at which the ticker retries what is due and failed.
 const OVERDUE_INTERVAL: Duration = Duration::from_millis(1);
 
-/// How often the ticker looks whether inherited leases have ended, which no event announces.
+/// How often the ticker checks whether inherited leases have ended, which no event announces.
 const INHERITED_POLL: Duration = Duration::from_millis(20);
 
 type HostTable = Table<Arrays<Journal>>;
@@ -116,7 +116,7 @@ struct State {
     alarmed: bool,
 }
 
-/// Has the mutex of this process and the lock of the file.
+/// Holds the mutex of this process and the lock of the file.
 struct Guard<'a> {
     home: &'a HostHome,
     state: ManuallyDrop<MutexGuard<'a, State>>,
@@ -357,7 +357,7 @@ impl HostHome {
     fn now(&self, state: &State) -> Time {
         let clock = Clock::Real.now();
         let now = clock.max(state.table.now());
-        // Of the lock: for waiters that look whether its owner is stuck.
+        // The time of acquisition: waiters use it to detect a stuck owner.
         self.host.file.preamble.since.store(now, Ordering::Relaxed);
         // All processes have one clock. A table that is ahead of it would make all leases last
         // until the clock has reached it.
@@ -426,7 +426,8 @@ impl HostHome {
 
 /// Dead processes.
 impl HostHome {
-    /// Ends what dead processes had; were there any? Takes the lock only if a process may be dead.
+    /// Ends the leases and claims of dead processes. Returns whether there were any. Takes the lock
+    /// only if a process may be dead.
     fn reap(&self) -> bool {
         let host = &self.host;
         if host.is_forked() || host.is_detached() || !host.has_suspects() {
@@ -446,11 +447,11 @@ impl HostHome {
         }
     }
 
-    /// Ends what the owner of this slot had, and frees the slot.
+    /// Ends the leases and claims of the owner of this slot, and frees the slot.
     fn reap_slot(&self, table: &HostTable, slot: usize, now: Time) {
         let host = &self.host;
         let Ok(reaped) = table.reap(now, owner_of(slot), Reason::HolderDied) else { return };
-        // Heirs that had nothing left have ended as they should.
+        // An inherited owner without leases has ended normally.
         let died = !host.is_inherited(slot) || reaped.leases != 0;
         if died {
             table.record_death(now, host.file.slots[slot].process.load(Ordering::Relaxed), reaped);
@@ -475,7 +476,7 @@ impl HostHome {
 
 /// Waiting.
 impl HostHome {
-    /// Wakes all that wait in this process: what they wait for will not happen.
+    /// Wakes all waiters of this process: what they wait for will not happen.
     fn raise_alarm(&self, waiters: &mut Waiters, wake: &mut WakeList) {
         waiters.take_all(wake);
         self.wake_parked();
@@ -488,7 +489,7 @@ impl HostHome {
         self.host.wake_private(&self.alarm);
     }
 
-    /// Wakes all that wait, and has the home end by this step.
+    /// Ends the home by this step, and wakes all waiters.
     fn end(&self, step: impl FnOnce(&Steps)) {
         let mut wake = WakeList::default();
         step(&self.steps);
@@ -496,7 +497,7 @@ impl HostHome {
         wake.wake();
     }
 
-    /// Puts a ticket on the list of those that threads park on, and has the ticker watch.
+    /// Puts a ticket on the list of parked tickets, and makes the ticker watch.
     fn park_on(&self, place: usize) -> Parked<'_> {
         self.parked.lock().push(place);
         self.host.wake_idle_ticker();
@@ -903,7 +904,7 @@ impl HostHome {
             },
         };
         match found {
-            // Over, even if no process has been able to lock the table and end it.
+            // The lease is over, even if no process was able to lock the table and record that.
             Some(LeaseState::Held) if self.host.is_lost() => Some(LeaseState::Expired),
             found => found,
         }
@@ -912,7 +913,7 @@ impl HostHome {
 
 impl HostOps for HostHome {
     fn info(&self) -> HostInfo {
-        // As it was before this took the lock itself.
+        // Before this takes the lock itself.
         let lock = self.host.lock_info();
         self.read(|table| self.host.info(table, lock))
     }
@@ -964,9 +965,10 @@ mod tests {
         matches!(claimed, Ok(Placed { outcome: Outcome::Granted(_), .. }))
     }
 
-    /// The command is rolled back, other processes go on, and this one is told so from then on.
+    /// The command is rolled back. Other processes continue to use the table; this one gets an
+    /// error.
     #[test]
-    fn a_panic_in_a_command_is_one_processs_own_affair() {
+    fn panic_in_a_command_poisons_its_own_process_only() {
         let path = std::env::temp_dir().join(format!("tern-panic-{}", std::process::id()));
         let (one, other) = (open(&path), open(&path));
         let claim = Claim { ttl: FOREVER, ..Claim::one("holder", &["gpu"]) };
@@ -987,9 +989,9 @@ mod tests {
         std::fs::remove_file(path).expect("it is there");
     }
 
-    /// An owner that has had the lock for a moment is waited for, even if no time was noted yet.
+    /// The owner has not stored the time of acquisition yet.
     #[test]
-    fn who_takes_its_time_is_not_stuck() {
+    fn owner_without_a_time_is_waited_for() {
         let path = std::env::temp_dir().join(format!("tern-slow-{}", std::process::id()));
         let (one, other) = (open(&path), open(&path));
         let claim = Claim { ttl: FOREVER, ..Claim::one("holder", &["gpu"]) };
@@ -1095,9 +1097,8 @@ mod tests {
         std::fs::remove_file(path).expect("it is there");
     }
 
-    /// A lease is dropped while another panic unwinds: that is a command like any other.
     #[test]
-    fn what_is_done_while_unwinding_counts() {
+    fn release_while_another_panic_unwinds_is_committed() {
         struct Release<'a>(&'a HostHome, LeaseId);
         impl Drop for Release<'_> {
             fn drop(&mut self) {

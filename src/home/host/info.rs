@@ -1,4 +1,4 @@
-//! What a file and the processes that use it look like, for people.
+//! Information about a file and its processes, for users.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -30,10 +30,10 @@ pub struct HostInfo {
 /// A process that uses a shared file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProcessInfo {
-    /// Its number, as it sees itself: processes in different containers may have the same.
+    /// Its process id in its own PID namespace: processes in different containers may have the
+    /// same.
     pub process: u32,
-    /// Is it in the PID namespace of the process that asks? If not, its number means another process
-    /// here.
+    /// Is it in the PID namespace of the caller? If not, its number means another process here.
     pub here: bool,
     /// The number under which the table knows it, see [`Claim::owner`](crate::table::Claim::owner).
     pub owner: u16,
@@ -54,7 +54,7 @@ pub enum Life {
     Lives,
     /// It is dying: its memory is being freed, its files may still be open.
     Dying,
-    /// It is gone, and what it had was not given back yet.
+    /// It is gone, and its leases were not released yet.
     Gone,
     /// All processes that have inherited a lease.
     Tree,

@@ -23,8 +23,8 @@ use crate::rt::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 use crate::table::cell::{Cell, Cell64, Touched};
 use crate::zeroed::ZeroedArray;
 
-/// Explores the model, and checks that it came to exactly these observations: a model that never
-/// came to the interesting ones would prove nothing.
+/// Explores the model, and checks that it reached exactly these observations: a model that misses
+/// the interesting ones proves nothing.
 fn explore<T: Ord + Clone + std::fmt::Debug + Send + 'static>(
     preemptions: Option<usize>,
     expected: &[T],
@@ -82,8 +82,8 @@ struct File {
     word: LockWord,
     guarded: UnsafeCell<u32>,
     kernel: Kernel,
-    /// So many sleeps end at once, for no reason.
-    naps: std::sync::atomic::AtomicU32,
+    /// The number of sleeps that end at once.
+    spurious_wakes: std::sync::atomic::AtomicU32,
 }
 
 // SAFETY: what is guarded is used with the lock only, which loom checks.
@@ -92,7 +92,7 @@ unsafe impl Sync for File {}
 impl LockPlatform for File {
     fn park(&self, word: &AtomicU32, seen: u32) {
         if self
-            .naps
+            .spurious_wakes
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |it| it.checked_sub(1))
             .is_ok()
         {
@@ -115,9 +115,14 @@ impl LockPlatform for File {
 }
 
 impl File {
-    fn new(naps: u32) -> Arc<File> {
+    fn new(spurious_wakes: u32) -> Arc<File> {
         let (word, kernel) = (LockWord::default(), Kernel::default());
-        Arc::new(File { word, guarded: UnsafeCell::new(0), kernel, naps: naps.into() })
+        Arc::new(File {
+            word,
+            guarded: UnsafeCell::new(0),
+            kernel,
+            spurious_wakes: spurious_wakes.into(),
+        })
     }
 
     /// Takes the lock as a process does, and adds one to what it guards.
@@ -144,7 +149,7 @@ impl File {
 
 /// One owner at a time, and no waiter is left asleep.
 #[test]
-fn the_lock_excludes_and_wakes() {
+fn lock_excludes_others_and_wakes_waiters() {
     explore(Some(3), &[3], || {
         let file = File::new(0);
         let words = [0, 1, 2].map(|slot| file.kernel.attach(slot, 1));
@@ -162,9 +167,9 @@ fn the_lock_excludes_and_wakes() {
     });
 }
 
-/// A waiter that looks again before it was woken finds the owner alive, and does not take over.
+/// A waiter that checks the owner before it was woken finds it alive, and does not take over.
 #[test]
-fn a_living_owner_keeps_the_lock() {
+fn lock_of_living_owner_is_not_taken_over() {
     explore(Some(3), &[2], || {
         let file = File::new(1);
         let words = [0, 1].map(|slot| file.kernel.attach(slot, 1));
@@ -185,7 +190,7 @@ fn a_living_owner_keeps_the_lock() {
 /// A process dies with the lock: one waiter takes over from it and sees what it had done; the
 /// others get the lock from that one.
 #[test]
-fn a_dead_owners_lock_is_inherited_once() {
+fn lock_of_dead_owner_is_taken_over_once() {
     let died = |acquired| matches!(acquired, Ok(Acquired::OwnerDied { .. }));
     explore(Some(3), &[[false, true], [true, false]], move || {
         let file = File::new(0);
@@ -210,7 +215,7 @@ fn a_dead_owners_lock_is_inherited_once() {
 /// The slot of the dead owner is taken by another process, which takes the lock: a waiter that had
 /// found the owner dead does not take over from that one.
 #[test]
-fn a_slot_that_is_used_again_is_not_taken_for_dead() {
+fn owner_of_reused_slot_is_not_taken_for_dead() {
     explore(Some(3), &[0, 1], || {
         let file = File::new(0);
         let words = [0, 1].map(|slot| file.kernel.attach(slot, 1));
@@ -233,22 +238,22 @@ fn a_slot_that_is_used_again_is_not_taken_for_dead() {
     });
 }
 
-/// A ticker that looks and parks, and a process that has something for it and notifies.
+/// A ticker reads and parks; a process changes what it reads and notifies.
 #[test]
 fn notification_is_never_missed() {
     explore(None, &[0, 1], || {
         let shared = Arc::new((EventCount::default(), AtomicU32::new(0), Kernel::default()));
         let other = shared.clone();
         let notifier = thread::spawn(move || {
-            let (events, news, kernel) = &*other;
-            news.store(1, Ordering::Relaxed);
+            let (events, change, kernel) = &*other;
+            change.store(1, Ordering::Relaxed);
             events.notify(|_| kernel.wake_one());
         });
-        let (events, news, kernel) = &*shared;
+        let (events, change, kernel) = &*shared;
         let mut parks = 0;
         loop {
             let seq = events.seq();
-            if news.load(Ordering::Relaxed) == 1 {
+            if change.load(Ordering::Relaxed) == 1 {
                 break;
             }
             parks = 1;
@@ -319,7 +324,7 @@ fn parked_thread_always_has_a_ticker_that_watches() {
     });
 }
 
-/// A thread parks on a ticket and an alarm, and is woken by either: no other thread has to look.
+/// A thread parks on a ticket and an alarm, and is woken by either.
 #[test]
 fn waiter_is_woken_by_resolution_and_by_alarm() {
     explore(Some(3), &["resolved", "closed"], || {
@@ -368,7 +373,7 @@ fn change_that_a_journal_commits_is_read_from_then_on() {
     explore(None, &[None, Some(0), Some(1)], || journal(|journal| journal.commit()));
 }
 
-/// What a reader finds in a cell in which 1 is written, before this end of the command.
+/// The value that a reader finds in a cell in which 1 is written, before this end of the command.
 fn journal(end: impl Fn(&Journal)) -> Option<u64> {
     let preamble: &'static Preamble = Box::leak(Box::default());
     let table: &'static [Cell64; 1] = Box::leak(Box::default());

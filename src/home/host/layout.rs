@@ -56,7 +56,7 @@ impl Preamble {
     }
 }
 
-/// What changes with every command, on a line of its own.
+/// The words that change with every command, on a cache line of their own.
 #[derive(Debug, Default)]
 #[repr(C, align(64))]
 pub(crate) struct Lock {
@@ -127,7 +127,7 @@ unsafe impl Zeroed for Preamble {}
 // SAFETY: atomic integers.
 unsafe impl Zeroed for Note {}
 
-/// The largest number of changes of one command: many times what a claim or an end takes, for each
+/// The largest number of changes of one command: many times what a claim or an end needs, for each
 /// lease and ticket; 64 MB at most.
 fn notes(limits: &Limits) -> usize {
     (128 * (limits.leases as usize + limits.tickets as usize) + 4096).min(1 << 22)

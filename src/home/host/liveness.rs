@@ -91,8 +91,8 @@ pub(super) fn try_lock_byte(file: &File, byte: i64) -> io::Result<bool> {
 }
 
 /// As [`try_lock_byte`], through a description that can only be read. A read lock conflicts with a
-/// write lock, and not with another read lock: so this looks for those after it has set its own. Of
-/// two that do so at the same time, at most one gets the byte.
+/// write lock, and not with another read lock: so this checks for those after it has set its own.
+/// Of two that do so at the same time, at most one gets the byte.
 fn try_read_lock_byte(file: &File, byte: i64) -> io::Result<bool> {
     let locked = try_lock(file, byte, libc::F_RDLCK)?;
     if locked && is_locked(file, byte, 1) {
@@ -107,8 +107,8 @@ pub(super) fn unlock_byte(file: &File, byte: i64) {
     let _ = lock_call(file, libc::F_OFD_SETLK, libc::F_UNLCK, byte, 1);
 }
 
-/// Is any of these bytes locked through another description? If the kernel does not tell, yes: no
-/// process is taken for dead.
+/// Is any of these bytes locked through another description? True if the kernel does not answer, so
+/// that no process is taken for dead.
 fn is_locked(file: &File, first: i64, count: i64) -> bool {
     lock_call(file, libc::F_OFD_GETLK, libc::F_WRLCK, first, count)
         .map_or(true, |lock| lock.l_type != libc::F_UNLCK as libc::c_short)
@@ -142,7 +142,7 @@ fn lock_free_slot(
 #[derive(Debug)]
 struct LivenessLock(AtomicI32);
 
-/// All of this process. Not behind a lock: a forked child may find any lock taken forever.
+/// A list without a lock: a forked child may find any lock taken forever.
 static LIVENESS_LOCKS: LeakedList<LivenessLock> = LeakedList::new();
 
 /// The number of forks between the first of this family of processes and this one.
@@ -273,7 +273,8 @@ impl LivenessWord {
         Some(FutexWait::on(&self.0, self.mark_waited()?))
     }
 
-    /// Has the kernel wake a waiter at the end. The word while that has not come.
+    /// Asks the kernel to wake a waiter when the thread ends. Returns the word, or `None` if the
+    /// thread has ended.
     pub(super) fn mark_waited(&self) -> Option<u32> {
         let mark = |value| has_owner(value).then_some(value | libc::FUTEX_WAITERS);
         let seen = self.0.fetch_update(Ordering::AcqRel, Ordering::Acquire, mark).ok()?;
@@ -321,12 +322,12 @@ fn has_owner(word: u32) -> bool {
     word & libc::FUTEX_OWNER_DIED == 0 && word & libc::FUTEX_TID_MASK != 0
 }
 
-/// What one process has of a file.
+/// The attachment of one process to a file.
 #[derive(Debug)]
 pub(crate) struct Attachment {
     pub(super) path: HostPath,
     pub(super) file: &'static SharedFile,
-    /// Asks whether others live. It has no lock of its own.
+    /// For checks of other processes. Locks nothing itself.
     pub(super) probe: File,
     /// The root directory in which the path was found.
     pub(super) root: Option<RootId>,
@@ -338,7 +339,7 @@ pub(crate) struct Attachment {
     pub(super) space: u64,
     forks: u32,
     detached: AtomicBool,
-    /// How often in a row the ticker has looked after a process that is dying.
+    /// How often in a row the ticker has checked a process that is dying.
     pub(super) dying_polls: AtomicU32,
     /// When the file was checked last.
     pub(super) checked: AtomicU64,
@@ -457,7 +458,7 @@ impl Attachment {
         is_locked(&self.probe, byte_of(slot), 1)
     }
 
-    /// Slots whose owners may be dead, as far as memory tells.
+    /// Slots whose owners may be dead according to shared memory.
     fn suspect_slots(&self) -> impl Iterator<Item = (usize, u32)> {
         self.used_slots().filter_map(|(index, slot)| {
             let state = slot.state.load(Ordering::Acquire);
@@ -597,7 +598,7 @@ mod interleavings {
 
     /// A thread that waits for a death is woken, or does not begin to sleep.
     #[test]
-    fn a_death_is_never_slept_through() {
+    fn end_of_ticker_always_wakes_its_waiter() {
         loom::model(|| {
             let shared =
                 Arc::new((LivenessWord(AtomicU32::new(7)), (Mutex::new(()), Condvar::new())));

@@ -13,7 +13,7 @@
 //!    word.
 //! 2. *No waiter sleeps forever.* The owner that unlocks and sees the bit wakes one waiter, which
 //!    sets the bit again as it takes the lock, for those that sleep on. If that one dies in
-//!    between, the others look again after [`OWNER_POLL`].
+//!    between, the others check again after [`OWNER_POLL`].
 //! 3. The lock says nothing of the table: its new owner rolls back first if the journal is not
 //!    empty.
 //!
@@ -27,7 +27,7 @@ use super::futex::{self, FutexWait};
 use crate::home::clock::Clock;
 use crate::rt::atomic::{AtomicU32, Ordering};
 
-/// How often a waiter looks whether the owner lives.
+/// How often a waiter checks whether the owner lives.
 const OWNER_POLL: Duration = Duration::from_millis(20);
 
 /// How long a waiter has waited when it may mark the owner as stuck for the waiters after it.
@@ -47,7 +47,7 @@ const SPINS: u32 = if cfg!(loom) { 1 } else { 100 };
 #[repr(transparent)]
 pub(crate) struct LockWord(AtomicU32);
 
-/// What a waiter for the lock needs of the machine.
+/// The operations that a waiter for the lock needs.
 pub(crate) trait LockPlatform {
     /// Sleeps while the word has this value, until it is woken, its owner begins to die, or for a
     /// while. May return for no reason.
@@ -56,7 +56,7 @@ pub(crate) trait LockPlatform {
     /// Does the process live that has the lock by this word?
     fn owner_alive(&self, word: u32) -> bool;
 
-    /// Is this too long to wait for an owner that lives?
+    /// Has this waiter waited too long for an owner that lives?
     fn timed_out(&self, waited: Duration) -> bool;
 }
 
@@ -213,7 +213,7 @@ impl LockPlatform for Waiter<'_> {
 
     fn timed_out(&self, waited: Duration) -> bool {
         if self.host.is_lost() {
-            // Nothing is granted any more, and waiters must learn it now.
+            // The table grants nothing any more, and waiters must return an error now.
             return true;
         }
         let since = self.host.file.preamble.since.load(Ordering::Relaxed);

@@ -42,7 +42,8 @@ use crate::rt::thread::without_signals;
 use crate::table::{Limits, Settings, Table, Time};
 use crate::zeroed::ZeroedArray;
 
-/// Where several users share pools. `ternlease setup --group` makes it (`docs/homes.md`).
+/// The directory of tables that several users share. `ternlease setup --group` makes it
+/// (`docs/homes.md`).
 const SHARED: &str = "/run/ternlease";
 
 /// The path of a file, and the mode with which it is made.
@@ -92,9 +93,7 @@ impl HostPath {
             OpenError::system("its directory in /dev/shm cannot be looked at", &error)
         })?;
         if !found.is_dir() || found.uid() != user || found.mode() & 0o022 != 0 {
-            return Err(OpenError::invalid(
-                "its directory in /dev/shm is not this user's alone; somebody else has made it",
-            ));
+            return Err(OpenError::invalid("its directory in /dev/shm is not this user's alone"));
         }
         Ok(HostPath { path: own.join(name), mode: OWN })
     }
@@ -342,7 +341,7 @@ fn lock_for_opening(file: &File) -> Result<(), OpenError> {
             }
             Ok(false) => {
                 return Err(OpenError::lock_timeout(
-                    "another process has begun to open it and does not go on",
+                    "another process has begun to open it and is not responding",
                 ));
             }
             Err(error) => return Err(OpenError::system("its file cannot be locked", &error)),
@@ -414,15 +413,14 @@ fn lost_in_use() -> OpenError {
 
 /// The id of this start of the machine.
 fn boot() -> Result<[u64; 2], OpenError> {
-    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").map_err(|error| {
-        OpenError::system("the kernel does not tell since when it runs", &error)
-    })?;
+    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id")
+        .map_err(|error| OpenError::system("the id of this boot cannot be read", &error))?;
     let digits: String = text.chars().filter(char::is_ascii_hexdigit).collect();
     let part =
         |from: usize| digits.get(from..from + 16).and_then(|d| u64::from_str_radix(d, 16).ok());
     match (part(0), part(16)) {
         (Some(high), Some(low)) => Ok([high, low]),
-        _ => Err(OpenError::invalid("the kernel does not tell since when it runs")),
+        _ => Err(OpenError::invalid("the id of this boot cannot be read")),
     }
 }
 
@@ -587,7 +585,7 @@ fn check_compatible(file: &File, path: &HostPath) -> Result<(), OpenError> {
     }
     if !is_trustworthy(&found, path) {
         return Err(OpenError::invalid(
-            "its file was made by another user, where everybody can make files; use a directory of \
+            "its file was made by another user, where all users can make files; use a directory of \
              your own or of a group",
         ));
     }
@@ -693,7 +691,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_paths() {
+    fn invalid_name_is_refused_and_path_is_kept() {
         assert_eq!(HostPath::find("/a/b").unwrap().path, Path::new("/a/b"));
         for bad in ["a/b", ".hidden", "../x", "a b", "ü", &"x".repeat(101)] {
             assert!(HostPath::find(bad).is_err(), "{bad}");

@@ -6,7 +6,7 @@ const RULES: Rules = Rules {
     recovery: Duration::from_secs(30),
 };
 
-fn well() -> Observation {
+fn sound() -> Observation {
     Observation {
         health: Health::Healthy,
         trouble: None,
@@ -41,14 +41,14 @@ impl Watch {
 }
 
 #[test]
-fn what_is_well_and_unused_is_healthy() {
-    assert_eq!(Watch::new().see(0, false, &well()), Judgement::HEALTHY);
+fn sound_unused_device_is_healthy() {
+    assert_eq!(Watch::new().see(0, false, &sound()), Judgement::HEALTHY);
 }
 
 #[test]
-fn memory_of_no_process_makes_it_drain_then_fail_then_it_comes_back() {
+fn memory_without_process_drains_then_fails_device_until_freed() {
     let mut watch = Watch::new();
-    let ghost = Observation { memory_used: Some(40_000), ..well() };
+    let ghost = Observation { memory_used: Some(40_000), ..sound() };
     let first = watch.see(0, false, &ghost);
     assert_eq!(first.health, Health::Draining);
     let trouble = first.trouble.unwrap();
@@ -58,27 +58,27 @@ fn memory_of_no_process_makes_it_drain_then_fail_then_it_comes_back() {
     assert_eq!(last.health, Health::Failed);
     assert!(last.trouble.unwrap().contains("60s after its last lease"));
     assert!(!last.fault, "no lease is to blame");
-    assert_eq!(watch.see(61, false, &well()), Judgement::HEALTHY);
+    assert_eq!(watch.see(61, false, &sound()), Judgement::HEALTHY);
 }
 
 #[test]
-fn each_time_it_has_the_whole_limit_to_become_clean() {
+fn drain_limit_starts_again_after_each_lease() {
     let mut watch = Watch::new();
-    let used = Observation { memory_used: Some(40_000), ..well() };
+    let used = Observation { memory_used: Some(40_000), ..sound() };
     assert_eq!(watch.see(0, false, &used).health, Health::Draining);
     assert_eq!(watch.see(10, true, &used), Judgement::HEALTHY);
     assert_eq!(watch.see(70, false, &used).health, Health::Draining);
 }
 
 #[test]
-fn a_squatter_is_named() {
+fn process_without_lease_is_named() {
     let mut watch = Watch::new();
     let squatter = Process {
         user: Some("alice".into()),
         command: Some("python".into()),
         ..process(ProcessKind::Compute, 99, 38_000)
     };
-    let seen = Observation { processes: Some(vec![squatter.clone()]), ..well() };
+    let seen = Observation { processes: Some(vec![squatter.clone()]), ..sound() };
     let judgement = watch.see(0, false, &seen);
     assert_eq!(judgement.health, Health::Draining);
     let trouble = judgement.trouble.unwrap();
@@ -88,11 +88,11 @@ fn a_squatter_is_named() {
 }
 
 #[test]
-fn a_display_server_is_no_reason_not_to_compute() {
+fn memory_of_display_server_leaves_device_clean() {
     let seen = Observation {
         memory_used: Some(1_050),
         processes: Some(vec![process(ProcessKind::Graphics, 7, 1_000)]),
-        ..well()
+        ..sound()
     };
     assert_eq!(Watch::new().see(0, false, &seen), Judgement::HEALTHY);
     let more = Observation { memory_used: Some(1_101), ..seen };
@@ -100,47 +100,48 @@ fn a_display_server_is_no_reason_not_to_compute() {
 }
 
 #[test]
-fn unused_is_not_asked_of_a_device_that_need_not_be() {
+fn used_device_without_check_is_healthy() {
     let mut memory = Memory::default();
-    let seen = Observation { memory_used: Some(40_000), ..well() };
+    let seen = Observation { memory_used: Some(40_000), ..sound() };
     let judgement = memory.judge(&seen, false, false, &RULES, Instant::now());
     assert_eq!(judgement, Judgement::HEALTHY);
 }
 
 #[test]
-fn what_cannot_be_seen_is_unknown_and_not_clean_or_dirty() {
-    let blind = Observation { memory_used: None, processes: None, busy: None, ..well() };
+fn device_whose_use_is_invisible_is_healthy_and_not_idle() {
+    let blind = Observation { memory_used: None, processes: None, busy: None, ..sound() };
     let mut watch = Watch::new();
     assert_eq!(watch.see(0, false, &blind), Judgement::HEALTHY);
     watch.see(1, true, &blind);
-    assert_eq!(watch.memory.idle_since, None, "nobody saw that it is idle");
+    assert_eq!(watch.memory.idle_since, None, "its use is invisible");
 }
 
 #[test]
-fn a_fault_fails_it_until_it_has_been_well_for_long_enough() {
+fn fault_fails_device_until_recovery_time_is_over() {
     let mut watch = Watch::new();
     let judgement = watch.memory.note_fault("Xid 79", watch.start);
     assert!(judgement.fault && judgement.health == Health::Failed);
-    let watched = watch.see(29, false, &well());
+    let watched = watch.see(29, false, &sound());
     assert_eq!((watched.health, watched.fault), (Health::Failed, false));
     assert!(watched.trouble.unwrap().contains("Xid 79"));
-    // It has another one, and the time begins anew.
-    let lost = Observation { health: Health::Failed, trouble: Some("it is lost".into()), ..well() };
+    // Another fault starts the time again.
+    let lost =
+        Observation { health: Health::Failed, trouble: Some("it is lost".into()), ..sound() };
     assert!(watch.see(29, false, &lost).fault);
-    assert_eq!(watch.see(58, false, &well()).health, Health::Failed);
-    assert_eq!(watch.see(59, false, &well()), Judgement::HEALTHY);
+    assert_eq!(watch.see(58, false, &sound()).health, Health::Failed);
+    assert_eq!(watch.see(59, false, &sound()), Judgement::HEALTHY);
 }
 
 #[test]
-fn after_a_fault_it_must_be_clean_too() {
+fn device_in_use_after_recovery_drains() {
     let mut watch = Watch::new();
     watch.memory.note_fault("Xid 48", watch.start);
-    let used = Observation { memory_used: Some(500), ..well() };
+    let used = Observation { memory_used: Some(500), ..sound() };
     assert_eq!(watch.see(30, false, &used).health, Health::Draining);
 }
 
 #[test]
-fn a_driver_that_does_not_answer_is_no_fault_of_the_holder() {
+fn silent_driver_drains_device_without_fault() {
     let hung = Observation {
         health: Health::Draining,
         trouble: Some("the driver has not answered for 5s".into()),
@@ -154,16 +155,16 @@ fn a_driver_that_does_not_answer_is_no_fault_of_the_holder() {
 }
 
 #[test]
-fn a_lease_that_is_not_used_is_idle_since_then() {
+fn leased_unused_device_is_idle() {
     let mut watch = Watch::new();
-    watch.see(0, true, &well());
-    watch.see(5, true, &well());
+    watch.see(0, true, &sound());
+    watch.see(5, true, &sound());
     assert_eq!(watch.memory.idle_since, Some(watch.start));
-    let busy = Observation { busy: Some(3), ..well() };
+    let busy = Observation { busy: Some(3), ..sound() };
     watch.see(6, true, &busy);
     assert_eq!(watch.memory.idle_since, None);
-    watch.see(7, true, &well());
+    watch.see(7, true, &sound());
     assert_eq!(watch.memory.idle_since, Some(after(watch.start, 7)));
-    watch.see(8, false, &well());
-    assert_eq!(watch.memory.idle_since, None, "nobody has it");
+    watch.see(8, false, &sound());
+    assert_eq!(watch.memory.idle_since, None, "it has no lease");
 }

@@ -1,28 +1,28 @@
 //! An estimate of how long a claim would wait.
 //!
-//! How long the holders go on is not known. Known are the times for which they and others held
-//! devices before, and the ends of their leases. With these, a copy of the table is simulated by
-//! the table's own rules until it grants the claim. The pool itself is only read.
+//! It is not known how long holders keep their leases. Known are the times for which they and
+//! others held devices before, and the ends of their leases. With these, a copy of the table is
+//! simulated by the table's own rules until it grants the claim. The pool itself is only read.
 
-mod rehearse;
-mod scene;
+mod pool_state;
+mod simulate;
 
 use std::time::Duration;
 
 use super::{GpuClaim, GpuPool, PoolError};
 use crate::inventory::GpuDevice;
 use crate::table::{Error, FOREVER, Take, TicketId};
-use rehearse::{Question, rehearse};
-use scene::Scene;
+use pool_state::PoolState;
+use simulate::{Question, simulate};
 
 /// How long a claim would probably wait. See [`GpuClaim::expected_wait`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ExpectedWait {
     /// The pool has no devices: a claim returns `None` at once.
     NoDevices,
-    /// Not at all.
+    /// The claim would not wait.
     None,
-    /// About so long, if the holders keep to what they usually do.
+    /// About so long, if holders keep leases as long as before.
     About(Duration),
     /// A holder of what is needed has no end and no history.
     Unknown,
@@ -31,8 +31,8 @@ pub enum ExpectedWait {
 impl GpuClaim<'_> {
     /// How long the claim would wait now. Submits nothing, and changes nothing.
     ///
-    /// Holders are assumed to go on until their leases end or, if these have no end, as long as
-    /// they, or others, held devices before. This is an estimate, and no promise.
+    /// Holders are assumed to keep a lease until it ends or, if it has no end, as long as they, or
+    /// others, held devices before. This is an estimate, and no promise.
     ///
     /// # Errors
     ///
@@ -59,7 +59,7 @@ impl GpuClaim<'_> {
         let candidates = self.candidates()?;
         let places = candidates.iter().filter_map(|&id| inner.index_of(id)).collect();
         let claim = self.build("", &candidates)?;
-        Ok(self.pool.play(&Question::Claim { places, claim })?)
+        Ok(self.pool.simulate_claim(&Question::Claim { places, claim })?)
     }
 
     /// The candidates.
@@ -109,12 +109,12 @@ impl GpuPool {
             return ExpectedWait::Unknown;
         }
         // A claim in the queue was not refused.
-        self.play(&Question::Ticket(ticket)).unwrap_or(ExpectedWait::Unknown)
+        self.simulate_claim(&Question::Ticket(ticket)).unwrap_or(ExpectedWait::Unknown)
     }
 
-    fn play(&self, question: &Question<'_>) -> Result<ExpectedWait, Error> {
-        let scene = Scene::of(self);
-        Ok(match rehearse(&scene, question)? {
+    fn simulate_claim(&self, question: &Question<'_>) -> Result<ExpectedWait, Error> {
+        let state = PoolState::of(self);
+        Ok(match simulate(&state, question)? {
             Some(0) => ExpectedWait::None,
             // A tick has no length.
             Some(wait) if wait < FOREVER && self.manager().has_real_time() => {

@@ -1,4 +1,4 @@
-//! What a pool looks like at one moment, and how long its holders are likely to go on.
+//! The state of a pool at one moment, and how long its leases are likely to be held.
 
 use std::collections::HashMap;
 
@@ -8,9 +8,9 @@ use crate::table::{
     Event, FOREVER, LeaseInfo, Memory, Query, ResourceInfo, Table, TicketInfo, Time, What,
 };
 
-/// All that decides who gets which device next.
+/// Everything that decides which claim is granted which device next.
 #[derive(Debug)]
-pub(super) struct Scene {
+pub(super) struct PoolState {
     pub now: Time,
     /// In the order of the pool's devices.
     pub devices: Vec<ResourceInfo>,
@@ -18,19 +18,19 @@ pub(super) struct Scene {
     pub leases: Vec<LeaseInfo>,
     /// Claims that wait for them, in order.
     pub tickets: Vec<TicketInfo>,
-    /// How long leases on them were held that are over.
+    /// How long ended leases on them were held.
     held: Held,
 }
 
-/// What there is on the devices of these names, at the time of the last command.
+/// The state of the devices of these names, at the time of the last command.
 struct OnDevices<'a> {
     keys: &'a [String],
 }
 
 impl Query for OnDevices<'_> {
-    type Answer = Scene;
+    type Answer = PoolState;
 
-    fn answer<M: Memory>(&self, table: &Table<M>) -> Scene {
+    fn answer<M: Memory>(&self, table: &Table<M>) -> PoolState {
         let mut leases: Vec<LeaseInfo> = self
             .keys
             .iter()
@@ -50,7 +50,7 @@ impl Query for OnDevices<'_> {
         let on_devices =
             |lease: &LeaseInfo| lease.takes.iter().any(|taken| self.keys.contains(&taken.resource));
         let ended = ended.filter(|(lease, _)| on_devices(lease));
-        Scene {
+        PoolState {
             now: table.now(),
             devices: self.keys.iter().filter_map(|key| table.resource(key)).collect(),
             held: Held::new(ended.map(|(lease, held)| (lease.holder, held))),
@@ -60,21 +60,21 @@ impl Query for OnDevices<'_> {
     }
 }
 
-impl Scene {
+impl PoolState {
     pub fn of(pool: &GpuPool) -> Self {
         let home = pool.inner.manager.home();
-        let mut scene = home.query(&OnDevices { keys: &pool.inner.keys });
-        scene.now = home.clock().now();
-        scene
+        let mut state = home.query(&OnDevices { keys: &pool.inner.keys });
+        state.now = home.clock().now();
+        state
     }
 
-    /// How much longer a lease is likely to be held. [`FOREVER`]: nobody can tell.
+    /// How much longer a lease is likely to be held; [`FOREVER`] if that is not known.
     pub fn rest(&self, lease: &LeaseInfo) -> Time {
         let left = match lease.end {
             FOREVER => FOREVER,
             end => end.saturating_sub(self.now).max(1),
         };
-        // Somebody renews it, and will renew it again: then its end is not the end.
+        // The lease was renewed and will be renewed again: its end does not count.
         let renewed = lease.end > lease.granted_at.saturating_add(lease.ttl);
         if lease.revoking {
             return left;
@@ -84,14 +84,14 @@ impl Scene {
             None if renewed => FOREVER,
             None => left,
             Some(usual) => {
-                // One that takes longer than usual takes longer still.
+                // A lease that was held longer than usual is likely to be held longer still.
                 let rest = if elapsed < usual { usual - elapsed } else { usual / 2 };
                 if renewed { rest.max(1) } else { rest.clamp(1, left) }
             }
         }
     }
 
-    /// How long a claim that waits is likely to hold what it gets. [`FOREVER`]: nobody can tell.
+    /// How long a waiting claim is likely to hold its lease; [`FOREVER`] if that is not known.
     pub fn length(&self, ticket: &TicketInfo) -> Time {
         self.held.usual(&ticket.holder).map_or(ticket.ttl, |usual| usual.min(ticket.ttl)).max(1)
     }
@@ -116,7 +116,7 @@ impl Held {
         held
     }
 
-    /// The middle one of a holder's own, else of everybody's.
+    /// The median of this holder, or of all if it has no history.
     fn usual(&self, holder: &str) -> Option<Time> {
         let times = self.by.get(holder).unwrap_or(&self.all);
         times.get(times.len() / 2).copied()

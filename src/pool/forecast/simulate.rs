@@ -1,65 +1,65 @@
-//! Plays a scene forward, on a table of its own.
+//! The simulation of a pool, on a table of its own.
 
 use std::collections::HashMap;
 
-use super::scene::Scene;
+use super::pool_state::PoolState;
 use crate::memory::try_new_table;
 use crate::table::{
     Candidates, Claim, Error, FOREVER, Health, Limits, Memory, Outcome, ResourceId, Settings,
     Table, Take, TicketId, TicketState, Time, Traits,
 };
 
-/// For whom the play is given.
+/// The claim whose wait is estimated.
 pub(super) enum Question<'a> {
-    /// A claim that nobody has made, for devices in these places.
+    /// A claim that was not submitted, for devices of these indices.
     Claim { places: Vec<usize>, claim: Claim<'a> },
-    /// A claim that waits.
+    /// A claim in the queue.
     Ticket(TicketId),
 }
 
-/// For how long a device is checked when its last holder has gone, if all is well.
+/// How long a check of a clean device takes after its last lease, in microseconds.
 const CHECK: Time = 1_000_000;
 
-/// When the claim is served, counted from now; [`FOREVER`] if nothing that can be foreseen leads to it. An error if the pool would refuse the claim at once;
-/// `None` if the play cannot be given.
-pub(super) fn rehearse(scene: &Scene, question: &Question<'_>) -> Result<Option<Time>, Error> {
-    match play(scene, question) {
+/// How long the claim waits; [`FOREVER`] if no known end leads to its grant. An error if the pool
+/// would refuse the claim at once; `None` if the pool cannot be simulated.
+pub(super) fn simulate(state: &PoolState, question: &Question<'_>) -> Result<Option<Time>, Error> {
+    match run(state, question) {
         Some(Ok(time)) => Ok(Some(time)),
         Some(Err(error @ (Error::Impossible | Error::ZeroAmount))) => Err(error),
         _ => Ok(None),
     }
 }
 
-fn play(scene: &Scene, question: &Question<'_>) -> Option<Result<Time, Error>> {
-    let actors = scene.leases.len() + scene.tickets.len() + scene.devices.len() + 1;
+fn run(state: &PoolState, question: &Question<'_>) -> Option<Result<Time, Error>> {
+    let actors = state.leases.len() + state.tickets.len() + state.devices.len() + 1;
     let count = |n: usize| u32::try_from(n).ok();
-    // Each may once be remembered beside those that are there.
+    // Each may be remembered once beside the present ones.
     let limits = Limits {
         leases: count(actors)?,
         tickets: count(actors)?,
         // Each may have a node of its own.
-        resources: count(2 * scene.devices.len())?.max(1),
+        resources: count(2 * state.devices.len())?.max(1),
         history: count(actors)?.max(16),
     };
     let table = try_new_table(Settings { limits, ..Settings::default() })?;
-    let mut ids = Vec::with_capacity(scene.devices.len());
+    let mut ids = Vec::with_capacity(state.devices.len());
     let mut name = Names::default();
     let mut nodes = Nodes::default();
-    for device in &scene.devices {
+    for device in &state.devices {
         let id = table.declare(0, &device.name, device.slots, device.memory).ok()?;
         let node = match device.traits.node {
             None => None,
             Some(node) => Some(nodes.of(&table, node)?),
         };
         let traits = Traits { checked: false, node, ..device.traits };
-        // Without its links a device is still a device.
+        // A failure only loses the links of the device.
         let _ = table.set_traits(0, id, traits);
         ids.push(id);
     }
-    let place = |key: &str| scene.devices.iter().position(|device| device.name == key);
+    let place = |key: &str| state.devices.iter().position(|device| device.name == key);
     let ask = |claim: &Claim<'_>| table.claim(0, claim);
 
-    for lease in &scene.leases {
+    for lease in &state.leases {
         let taken: Vec<ResourceId> =
             lease.takes.iter().filter_map(|taken| Some(ids[place(&taken.resource)?])).collect();
         let Some(first) = lease.takes.iter().find(|taken| place(&taken.resource).is_some()) else {
@@ -71,16 +71,16 @@ fn play(scene: &Scene, question: &Question<'_>) -> Option<Result<Time, Error>> {
         };
         let claim = Claim {
             take,
-            ttl: scene.rest(lease),
+            ttl: state.rest(lease),
             priority: lease.priority,
             spare: lease.spare,
             preemptible: lease.preemptible,
             ..claim_of(name.next(), &taken)
         };
-        // What is over or cannot be repeated holds up nobody.
+        // A lease that is over or cannot be repeated blocks no claim.
         let _ = ask(&claim);
     }
-    for (device, &id) in scene.devices.iter().zip(&ids) {
+    for (device, &id) in state.devices.iter().zip(&ids) {
         if device.cleaning {
             let _ = ask(&Claim { ttl: CHECK, ..claim_of(name.next(), &[id]) });
         } else if device.health != Health::Healthy {
@@ -88,14 +88,14 @@ fn play(scene: &Scene, question: &Question<'_>) -> Option<Result<Time, Error>> {
         }
     }
     let mut asked = None;
-    for ticket in &scene.tickets {
+    for ticket in &state.tickets {
         let wanted: Vec<ResourceId> =
             ticket.candidates.iter().filter_map(|key| Some(ids[place(key)?])).collect();
         let claim = Claim {
             count: ticket.count.min(wanted.len() as u32),
             together: ticket.together,
             take: ticket.take,
-            ttl: scene.length(ticket),
+            ttl: state.length(ticket),
             wait: FOREVER,
             priority: ticket.priority,
             spare: ticket.spare,
@@ -118,12 +118,12 @@ fn play(scene: &Scene, question: &Question<'_>) -> Option<Result<Time, Error>> {
         }
     };
     let ticket = match asked {
-        // It waits no more.
+        // The claim no longer waits.
         None | Some(Ok(Outcome::Granted(_))) => return Some(Ok(0)),
         Some(Ok(Outcome::Waiting(ticket))) => ticket,
         Some(Err(error)) => return Some(Err(error)),
     };
-    // Everybody ends once, and is served once.
+    // Each lease ends once, and each claim is granted once.
     for _ in 0..4 * actors + 16 {
         match table.ticket(ticket) {
             Some(TicketState::Waiting) => {}
@@ -138,7 +138,7 @@ fn play(scene: &Scene, question: &Question<'_>) -> Option<Result<Time, Error>> {
     Some(Ok(FOREVER))
 }
 
-/// The nodes of the devices, by their ids on the table that is played.
+/// The nodes of the devices, by their ids in the simulated table.
 #[derive(Default)]
 struct Nodes(HashMap<ResourceId, ResourceId>);
 
@@ -147,14 +147,14 @@ impl Nodes {
         if let Some(known) = self.0.get(&node) {
             return Some(*known);
         }
-        // No device is called that: a name of a device is not empty before the slash.
+        // No device has this name: the name of a device is not empty before the slash.
         let new = table.declare(0, &format!("/{}", self.0.len()), 1, 0).ok()?;
         self.0.insert(node, new);
         Some(new)
     }
 }
 
-/// All of these, alone, for ever.
+/// A claim for all of these resources, exclusive and without end.
 fn claim_of<'a>(holder: &'a str, resources: &'a [ResourceId]) -> Claim<'a> {
     Claim {
         candidates: Candidates::Declared(resources),
@@ -164,7 +164,7 @@ fn claim_of<'a>(holder: &'a str, resources: &'a [ResourceId]) -> Claim<'a> {
     }
 }
 
-/// A name for each actor: two of one name would be one line of work.
+/// A holder for each lease and claim: those of one holder would count as one line of work.
 #[derive(Default)]
 struct Names(u32, String);
 
