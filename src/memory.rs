@@ -5,7 +5,7 @@
 //!
 //! # Invariants
 //!
-//! * Every array begins zeroed, and zero bytes are a value of every record ([`Zeroed`]).
+//! * Every array begins zeroed, and zero bytes are a value of every record (`Zeroed`).
 //! * The arrays follow each other in a region in the order of `arrays!` below. That order is a
 //!   stored format: a change raises the layout version of the file.
 

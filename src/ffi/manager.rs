@@ -189,7 +189,8 @@ pub unsafe extern "C" fn tern_manager_tick(
     // SAFETY: the caller's contract.
     unsafe {
         with(manager, err, |manager: &LeaseManager| {
-            manager.tick();
+            // A callback that this tick causes may close the manager before this call has ended.
+            manager.clone().tick();
             Ok(TERN_OK)
         })
     }

@@ -338,7 +338,11 @@ impl Ticket {
             state = self.watch_as(WakerKind::Primary, context.waker());
         }
         match state {
-            TicketState::Waiting => Poll::Pending,
+            // After the registration: a home that ends later wakes the task.
+            TicketState::Waiting => match self.shared.home.lifecycle().check_open() {
+                Ok(()) => Poll::Pending,
+                Err(error) => Poll::Ready(Err(error)),
+            },
             decided => Poll::Ready(self.collect(decided)),
         }
     }

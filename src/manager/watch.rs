@@ -8,7 +8,6 @@ use parking_lot::Mutex;
 
 use super::signal::Signal;
 use super::{EventReader, LeaseManager};
-use crate::home::lifecycle::Lifecycle;
 use crate::home::{AnyHome, Home};
 use crate::rt::{self, JoinHandle};
 use crate::table::{Error, LeaseId, LeaseInfo, LeaseState, Reason, Time, What};
@@ -250,9 +249,8 @@ impl Watcher {
                 let all: Vec<LeaseId> = self.watched.keys().copied().collect();
                 all.into_iter().for_each(|lease| self.report(lease));
             }
-            // After a panic a private table changes no more. In a shared one, leases still end.
-            let poisoned = self.home.lifecycle() == Lifecycle::Poisoned;
-            if self.home.is_closed() || poisoned && !self.home.is_shared() {
+            // The callbacks are dropped, which makes their descriptors readable.
+            if self.home.lifecycle().has_ended() {
                 return;
             }
             self.inbox.signal.wait(self.home.poll_deadline(None));

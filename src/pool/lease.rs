@@ -42,14 +42,22 @@ pub struct GpuLease {
 }
 
 impl GpuLease {
-    /// A lease on these resources, at least one of which is a device of this pool.
+    /// A lease that was just granted. It is given back if it cannot be described.
     #[inline]
-    pub(super) fn of(
+    pub(super) fn granted(
         pool: &GpuPool,
         id: LeaseId,
         picks: &Picks,
         auto_renew: bool,
     ) -> Result<Self, Error> {
+        Self::of(pool, id, picks, auto_renew).inspect_err(|_| {
+            let _ = pool.inner.manager.home().give_back(Dropped::Lease(id));
+        })
+    }
+
+    /// A lease on these resources, at least one of which is a device of this pool.
+    #[inline]
+    fn of(pool: &GpuPool, id: LeaseId, picks: &Picks, auto_renew: bool) -> Result<Self, Error> {
         let remembered;
         let picks = match picks.as_slice() {
             // The ticket that named them was forgotten.

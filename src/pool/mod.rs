@@ -288,7 +288,7 @@ impl GpuPool {
     #[inline]
     pub fn try_claim(&self) -> Result<Option<GpuLease>, PoolError> {
         match self.claim_default() {
-            Ok(Some((id, picks))) => Ok(Some(GpuLease::of(self, id, &picks, false)?)),
+            Ok(Some((id, picks))) => Ok(Some(GpuLease::granted(self, id, &picks, false)?)),
             Ok(None) | Err(Error::Busy) => Ok(None),
             Err(error) => Err(error.into()),
         }

@@ -90,9 +90,11 @@ impl Shared {
             schedule.insert(next, interval);
             // A renewal may wake waiters, and their code may call the renewer.
             drop(schedule);
-            // A lease that has ended is not renewed again.
-            if manager.renew(id).is_err() {
-                self.schedule.lock().remove(&next);
+            match manager.renew(id) {
+                // The table cannot be reached now: the lease may outlast that.
+                Ok(_) | Err(Error::Stuck(_) | Error::Unavailable | Error::System(_)) => {}
+                // A lease that has ended is not renewed again.
+                Err(_) => drop(self.schedule.lock().remove(&next)),
             }
         }
     }

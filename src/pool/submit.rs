@@ -150,7 +150,7 @@ impl GpuClaim<'_> {
 
     #[inline]
     fn lease(&self, id: LeaseId, picks: &Picks) -> Result<GpuLease, PoolError> {
-        let lease = GpuLease::of(self.pool, id, picks, self.keep_alive)?;
+        let lease = GpuLease::granted(self.pool, id, picks, self.keep_alive)?;
         self.renew_if_wanted(id)?;
         Ok(lease)
     }

@@ -278,7 +278,7 @@ impl Watched {
             match self.observe(&manager) {
                 Ok(some) => draining = some,
                 // The table cannot be reached now: the next poll tries again.
-                Err(Error::Unavailable) => {}
+                Err(Error::Unavailable | Error::Stuck(_)) => {}
                 Err(_) => return,
             }
             last = Instant::now();
@@ -299,7 +299,9 @@ impl Watched {
                 };
                 let mut done = handle();
                 // The table cannot be reached now. The inventory does not report a fault twice.
-                while matches!(done, Err(Error::Unavailable)) && !stop.load(Ordering::Acquire) {
+                while matches!(done, Err(Error::Unavailable | Error::Stuck(_)))
+                    && !stop.load(Ordering::Acquire)
+                {
                     std::thread::park_timeout(WAIT_MAX);
                     done = handle();
                 }

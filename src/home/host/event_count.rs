@@ -14,7 +14,8 @@
 //!    compares `seq` with what the ticker had read; `notify` changes `seq` before it reads
 //!    `parked`. A sequentially consistent fence lies between the two steps of each. If `notify`
 //!    reads that nothing is parked, the kernel finds `seq` changed.
-//! 2. *No earlier deadline is missed.* The ticker sets `wake_before` to the maximum before it reads
+//! 2. *No earlier deadline is missed.* Only a command that makes the next deadline an earlier one
+//!    notifies of it: else tickers would wake each other for ever. The ticker sets `wake_before` to the maximum before it reads
 //!    the next deadline of the table, then to that deadline. A command commits the earlier deadline
 //!    before it reads `wake_before`, with fences as above. So either the ticker reads the new
 //!    deadline, or the command reads a `wake_before` that is later and notifies.
@@ -33,6 +34,7 @@ use super::Attachment;
 use super::futex::{self, FutexWait};
 use super::layout::{Slot, slot_state};
 use crate::home::clock::Clock;
+use crate::home::read_committed::ReadCommitted;
 use crate::rt::atomic::{AtomicU32, Ordering, fence};
 use crate::table::{Memory, Time};
 
@@ -129,9 +131,11 @@ impl Attachment {
         }
     }
 
-    /// Is the ticket in this place resolved? Reads without the lock.
+    /// Did a committed command resolve the ticket in this place? Reads without the lock.
     pub fn is_resolved(&self, place: usize) -> bool {
-        self.file.arrays.tickets().get(place).is_some_and(|ticket| ticket.result.get() != 0)
+        let ticket = self.file.arrays.tickets().get(place);
+        let is_resolved = || ticket.is_some_and(|ticket| ticket.result.get() != 0);
+        self.file.journal.read_committed(is_resolved).unwrap_or(false)
     }
 
     /// A ticket of this owner was resolved: notifies its process, if it has wakers for tickets.
@@ -142,14 +146,16 @@ impl Attachment {
         }
     }
 
-    /// Notifies the processes that want events, if there were any, and those that sleep until later
-    /// than this deadline.
-    pub fn notify_processes(&self, has_events: bool, next_deadline: Time) {
+    /// Notifies the other processes that want events, if there were any, and each process that
+    /// sleeps until later than the deadline, if the command made the next deadline an earlier one.
+    pub fn notify_processes(&self, has_events: bool, earlier_deadline: Option<Time>) {
         fence(Ordering::SeqCst);
         let has_events = has_events && self.has_event_readers();
-        for (_, slot) in self.used_slots().filter(|(index, _)| *index != self.slot) {
-            let wants_events = has_events && slot.wants_events.load(Ordering::Acquire) != 0;
-            if wants_events || slot.is_woken_for(next_deadline) {
+        for (index, slot) in self.used_slots() {
+            let wants_events =
+                has_events && index != self.slot && slot.wants_events.load(Ordering::Acquire) != 0;
+            if wants_events || earlier_deadline.is_some_and(|deadline| slot.is_woken_for(deadline))
+            {
                 slot.notify();
             }
         }

@@ -122,6 +122,8 @@ struct Guard<'a> {
     state: ManuallyDrop<MutexGuard<'a, State>>,
     /// The thread was unwinding when it took the lock: that panic does not cut the command short.
     unwinding: bool,
+    /// The next deadline when the lock was taken; after a recovery, later than all.
+    due: Time,
 }
 
 impl Deref for Guard<'_> {
@@ -274,9 +276,12 @@ impl HostHome {
         match host.lock(limit) {
             Ok(acquired) => {
                 let unwinding = std::thread::panicking();
-                let guard = Guard { home: self, state: ManuallyDrop::new(state), unwinding };
+                let due = state.table.next_due();
+                let state = ManuallyDrop::new(state);
+                let mut guard = Guard { home: self, state, unwinding, due };
                 if acquired != Acquired::Clean || !self.journal().is_empty() || !host.is_sound() {
                     self.recover(&guard.table, acquired);
+                    guard.due = Time::MAX;
                     if guard.table.is_corrupt() {
                         // The guard poisons the home as it is dropped.
                         return Err(HomeError::Poisoned);
@@ -411,6 +416,7 @@ impl HostHome {
         });
         waiters.take_subscribers(table.last_event(), &mut wake);
         let (next_due, last_event) = (table.next_due(), table.last_event());
+        let due = state.due;
         let has_events = std::mem::replace(&mut state.published_event, last_event) != last_event;
         drop(state);
         for (place, owner) in resolved {
@@ -419,7 +425,7 @@ impl HostHome {
                 host.notify_owner(owner);
             }
         }
-        host.notify_processes(has_events, next_due);
+        host.notify_processes(has_events, (next_due < due).then_some(next_due));
         wake.wake();
     }
 }
@@ -545,7 +551,9 @@ impl HostHome {
             // What other processes commit is visible without the lock.
             let State { table, waiters, .. } = &mut *self.state.lock();
             waiters.take_if(|place| self.host.is_resolved(place), wake);
-            waiters.take_subscribers(table.last_event(), wake);
+            if let Ok(last_event) = self.journal().read_committed(|| table.last_event()) {
+                waiters.take_subscribers(last_event, wake);
+            }
             return None;
         };
         // Fails only for a time beyond all times, which the next command reports.
@@ -622,7 +630,9 @@ impl Ticked for HostHome {
         let wake_at = Instant::now() + sleep;
         loop {
             let left = wake_at.saturating_duration_since(Instant::now());
-            host.park_ticker(seq, awaited, left.min(FILE_CHECK_INTERVAL));
+            // No dead process can be reaped from a corrupt table.
+            let watch = awaited && !host.is_corrupt();
+            host.park_ticker(seq, watch, left.min(FILE_CHECK_INTERVAL));
             // A check of the file alone needs nothing else.
             let idle = !awaited && own.events.seq() == seq && (host.is_sound() || unusable);
             if !idle || Instant::now() >= wake_at {
@@ -643,7 +653,11 @@ impl Home for HostHome {
     }
 
     fn lifecycle(&self) -> Lifecycle {
-        if self.host.is_forked() { Lifecycle::Forked } else { self.steps.get() }
+        match self.steps.get() {
+            _ if self.host.is_forked() => Lifecycle::Forked,
+            Lifecycle::Open if self.host.is_corrupt() => Lifecycle::Poisoned,
+            lifecycle => lifecycle,
+        }
     }
 
     fn is_closed(&self) -> bool {
@@ -789,9 +803,6 @@ impl Home for HostHome {
                 return Ok(found);
             }
             self.lifecycle().check_open()?;
-            if self.host.is_corrupt() {
-                return Err(Error::Corrupt);
-            }
             let mut time = left.unwrap_or(Duration::MAX);
             if let Some(end) = table::wait_end(&self.memory, ticket) {
                 match end.saturating_sub(Clock::Real.now()) {
@@ -835,7 +846,11 @@ impl Home for HostHome {
         let fd = EventFd::new()?;
         let fd = self.register(|state| match self.unless_lost(state.table.ticket(ticket)) {
             None => Err(Error::UnknownTicket),
-            Some(TicketState::Waiting) => Ok(state.waiters.descriptor(self.place_of(ticket), fd)),
+            Some(TicketState::Waiting) => {
+                // Of a home that has ended, nothing notifies the descriptor any more.
+                self.lifecycle().check_open()?;
+                Ok(state.waiters.descriptor(self.place_of(ticket), fd))
+            }
             Some(_) => {
                 fd.notify();
                 Ok(fd)
