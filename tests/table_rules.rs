@@ -347,3 +347,50 @@ fn release_during_notice_acknowledges_it() {
     assert_eq!(events[2].what, ended);
     t.verify().unwrap();
 }
+
+#[test]
+fn child_that_ends_with_its_parent_names_the_process_that_revoked_the_parent() {
+    let t = table();
+    let (owner, _) = join(&t, 1, 1001);
+    let parent = granted(place(&t, owner, &Claim::one("a", &["x"])));
+    let child = Claim { parent: Some(parent), ..Claim::one("a", &["y"]) };
+    let child = granted(place(&t, owner, &child));
+    let (operator, other) = join(&t, 2, 1002);
+    let revoke = Revoke { lease: parent, reason: Reason::Quota, by: "root", notice: 0 };
+    t.apply(operator, &revoke, 1).unwrap();
+    let ended = [parent, child].map(|id| t.lease(id).unwrap());
+    assert_eq!(ended[1].reason, Some(Reason::ParentRevoked));
+    assert_eq!(ended.map(|info| info.ended_by), [Some(other); 2]);
+}
+
+#[test]
+fn lease_in_a_used_record_does_not_have_the_ender_of_the_lease_before() {
+    let limits = Limits { leases: 1, tickets: 1, resources: 2, history: 1 };
+    let t = new_table(Settings { limits, ..Settings::default() });
+    let (owner, _) = join(&t, 1, 1001);
+    let (operator, other) = join(&t, 2, 1002);
+    for _ in 0..6 {
+        let lease = granted(place(&t, owner, &Claim::one("a", &["x"])));
+        assert_eq!(t.lease(lease).unwrap().ended_by, None);
+        t.apply(operator, &Release { lease }, 0).unwrap();
+        assert_eq!(t.lease(lease).unwrap().ended_by, Some(other));
+    }
+}
+
+#[test]
+fn change_of_the_table_itself_after_a_command_has_no_actor() {
+    let t = table();
+    let (owner, holder) = join(&t, 1, 1001);
+    let lease = granted(place(&t, owner, &Claim { ttl: 5, ..Claim::one("a", &["x"]) }));
+    t.release(1, lease).unwrap();
+    let mut events = Vec::new();
+    t.events_since(0, &mut events);
+    let actors: Vec<_> = events.iter().map(|event| event.actor).collect();
+    assert_eq!(actors, [Some(holder), None]);
+}
+
+#[test]
+fn actor_as_text_names_principal_and_process() {
+    let actor = Actor { principal: 1001, process: 42 };
+    assert_eq!(actor.to_string(), "principal 1001 (process 42)");
+}
