@@ -4,6 +4,7 @@ mod common;
 
 use common::{granted, lease_of, waiting};
 use ternlease::memory::{Arrays, new_table};
+use ternlease::table::command::{DeviceListing, ListDevices};
 use ternlease::table::*;
 
 /// Devices `g0`, `g1`, …, each in the island of its place in the list; 0 is none.
@@ -191,4 +192,32 @@ fn what_is_checked_no_longer_waits_for_nobody() {
     let next = waiting(t.claim(0, &Claim { wait: FOREVER, ..claim("b", &ids, 1) }));
     t.set_traits(1, ids[0], Traits::default()).unwrap();
     lease_of(&t, next);
+}
+
+#[test]
+fn listing_with_a_device_that_cannot_be_declared_declares_none() {
+    let t = new_table(Settings::default());
+    let id = t.declare(0, "used", 1, 0).unwrap();
+    granted(t.claim(0, &claim("w", &[id], 1)));
+    let device = |resource, slots| DeviceListing {
+        resource,
+        slots: Some(slots),
+        memory: 0,
+        island: None,
+        checked: false,
+        evidence: None,
+    };
+    for (last, refusal) in [
+        (device("used", 2), Error::InUse),
+        (device("", 1), Error::EmptyName),
+        (device("none", 0), Error::ZeroAmount),
+    ] {
+        let devices = [device("new", 1), last];
+        let list = ListDevices { devices: &devices[..], node: None };
+        assert_eq!(t.apply(Issuer::default(), &list, 1), Err(refusal));
+        assert_eq!(t.resource("new"), None);
+    }
+    let list = ListDevices { devices: &[device("new", 1), device("used", 1)][..], node: None };
+    assert_eq!(t.apply(Issuer::default(), &list, 1).map(|ids| ids[1]), Ok(id));
+    t.verify().unwrap();
 }

@@ -502,10 +502,19 @@ impl<S: Text, D: Deref<Target = [DeviceListing<S>]>> Command for ListDevices<D> 
         let declared = |device: &DeviceListing<S>| {
             table.resource(device.resource.as_ref()).filter(|info| info.declared)
         };
+        table.advance(now)?;
         let known: Vec<Option<ResourceInfo>> = self.devices.iter().map(declared).collect();
+        let slots_of = |(device, known): (&DeviceListing<S>, &Option<ResourceInfo>)| {
+            device.slots.unwrap_or(known.as_ref().map_or(1, |info| info.slots))
+        };
+        let slots: Vec<u32> = self.devices.iter().zip(&known).map(slots_of).collect();
+        // Before the first is declared: what is refused changes nothing, unless the table is full.
+        for (device, &slots) in self.devices.iter().zip(&slots) {
+            let size = (slots, device.memory);
+            table.check_listing(device.resource.as_ref(), size, self.node)?;
+        }
         let mut ids = Vec::with_capacity(self.devices.len());
-        for (device, known) in self.devices.iter().zip(&known) {
-            let slots = device.slots.unwrap_or(known.as_ref().map_or(1, |info| info.slots));
+        for (device, &slots) in self.devices.iter().zip(&slots) {
             ids.push(table.declare(now, device.resource.as_ref(), slots, device.memory)?);
             table.memory().checkpoint();
         }

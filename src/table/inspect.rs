@@ -245,7 +245,7 @@ impl<M: Memory> Table<M> {
         })
     }
 
-    fn find_resource(&self, name: &str) -> Option<u32> {
+    pub(super) fn find_resource(&self, name: &str) -> Option<u32> {
         match self.find_name(name) {
             0 => None,
             name => Some(self.name_record(name).resource.get()).filter(|&index| index != 0),

@@ -201,6 +201,24 @@ impl<M: Memory> Table<M> {
         self.leave(())
     }
 
+    /// Refuses a device that cannot be declared so. It may still find the table full.
+    pub(super) fn check_listing(
+        &self,
+        name: &str,
+        (slots, memory): (u32, u32),
+        node: Option<ResourceId>,
+    ) -> Result<(), Error> {
+        check_name(name)?;
+        if slots == 0 && memory == 0 {
+            return Err(Error::ZeroAmount);
+        }
+        let node = node.map_or(Ok(0), |node| self.declared_resource(node))?;
+        let Some(known) = self.find_resource(name) else { return Ok(()) };
+        let record = self.resource_record(known);
+        let found = (record.slots.get(), record.memory.get(), record.node.get());
+        if found == (slots, memory, node) { Ok(()) } else { check_unused(record) }
+    }
+
     /// Refuses a resource whose node cannot change now.
     pub(super) fn check_can_move(&self, id: ResourceId) -> Result<(), Error> {
         check_unused(self.resource_record(self.declared_resource(id)?))
