@@ -191,7 +191,7 @@ impl ClusterHome {
         drop(settled);
         part.listen().map_err(|why| OpenError::store("cannot watch the table in etcd", &why))?;
         let away = |_| OpenError::invalid("etcd has stopped answering; try again");
-        // Its own number was somebody else's before.
+        // Another process had this owner number before.
         self.reap_all(part, Conditions::default, part.owner(), Reason::HolderDied).map_err(away)?;
         self.reap_the_absent(part).map_err(away)?;
         self.ticker

@@ -244,8 +244,8 @@ fn machines_sharing_a_table_get_consistent_answers() {
     run_all(plans_to_run(), SHARED);
 }
 
-/// Where the engine always answers, no client is told that it does not, whichever machine dies or
-/// gets the number of a dead one.
+/// While the engine answers, no client gets an engine error, whichever machine dies or gets the
+/// number of a dead one.
 #[test]
 fn restarted_machines_get_answers_without_engine_errors() {
     let reliable = |plan: Plan| Plan {

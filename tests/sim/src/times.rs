@@ -130,7 +130,7 @@ fn other_processes_see_no_end_and_no_renewal() {
     assert_eq!(copied.lease(lease).unwrap().end, FOREVER);
     assert_eq!(table.renew(50, lease, None), Ok(150));
     let written = commit();
-    assert!(owner.is_only(&written, table.now_cell()), "somebody hears of it");
+    assert!(owner.is_only(&written, table.now_cell()), "another client is notified");
     assert_eq!(state(&copied, lease, 1000), Some(LeaseState::Held));
     assert_eq!(state(&table, lease, 149), Some(LeaseState::Held));
     assert_eq!(state(&table, lease, 150), Some(LeaseState::Expired));
