@@ -162,6 +162,18 @@ mod tests {
         assert_eq!(manager.wait_bound(5), None);
     }
 
+    #[cfg(feature = "capi")]
+    #[test]
+    fn future_of_poisoned_manager_is_ready_with_an_error() {
+        let manager = LeaseManager::open("process:").unwrap();
+        manager.claim("ann").of(&["gpu"]).try_now().unwrap();
+        let mut future = Box::pin(manager.claim("bob").of(&["gpu"]).into_future());
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        assert!(future.as_mut().poll(&mut context).is_pending());
+        manager.poison();
+        assert_eq!(future.as_mut().poll(&mut context), Poll::Ready(Err(Error::Corrupt)));
+    }
+
     #[test]
     #[cfg(target_os = "linux")]
     fn wait_bound_of_shared_table_is_second_after_wait() {
