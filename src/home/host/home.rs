@@ -1060,6 +1060,26 @@ mod tests {
     }
 
     #[test]
+    fn command_without_an_earlier_deadline_notifies_no_ticker() {
+        let path = std::env::temp_dir().join(format!("tern-quiet-{}", std::process::id()));
+        let (one, other) = (open(&path), open(&path));
+        let claim = Claim { ttl: FOREVER, ..Claim::one("holder", &["gpu"]) };
+        assert!(is_granted(one.claim(&claim)));
+        let claim = Claim { wait: FOREVER, ..claim };
+        assert!(matches!(one.claim::<()>(&claim), Ok(Placed { outcome: Outcome::Waiting(_), .. })));
+        let slot = other.host.own_slot();
+        let seq = slot.events.seq();
+        // As while its ticker runs what is due.
+        slot.set_wake_before(Time::MAX);
+        let declare = command::Declare { resource: "new", slots: 1, memory: 0 };
+        one.execute(&declare).expect("it is declared");
+        assert_eq!(slot.events.seq(), seq);
+        one.close();
+        other.close();
+        std::fs::remove_file(path).expect("it is there");
+    }
+
+    #[test]
     fn panic_in_a_command_wakes_other_threads_that_wait() {
         let path = std::env::temp_dir().join(format!("tern-poison-{}", std::process::id()));
         let one = open(&path);
