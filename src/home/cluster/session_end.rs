@@ -194,10 +194,6 @@ impl ClusterHome {
         }
         let (state, settled) = self.lock_until_lost(part);
         let lost = part.lost_session().filter(|lost| lost.number > position.losses);
-        if let Some(lost) = &lost {
-            position.losses = lost.number;
-            position.reported.extend(lost.leases.iter().map(|(id, _)| *id));
-        }
         let mut missed = 0;
         if settled {
             missed = state.table.events_since(position.cursor, events);
@@ -210,6 +206,15 @@ impl ClusterHome {
             _ => true,
         });
         if let Some(lost) = lost {
+            position.losses = lost.number;
+            let is_recorded = |id: LeaseId| {
+                let ends =
+                    |event: &Event| matches!(event.what, What::Ended { lease, .. } if lease == id);
+                events.iter().any(ends)
+            };
+            // An end that the table records already is reported as the table has it.
+            let new: Vec<_> = lost.leases.iter().filter(|(id, _)| !is_recorded(*id)).collect();
+            position.reported.extend(new.iter().map(|(id, _)| *id));
             let ended = |&(lease, granted_at): &(LeaseId, Time)| Event {
                 number: position.cursor,
                 at: lost.at,
@@ -221,7 +226,7 @@ impl ClusterHome {
                 },
                 actor: None,
             };
-            position.local.extend(lost.leases.iter().map(ended));
+            position.local.extend(new.into_iter().map(ended));
         }
         missed
     }
