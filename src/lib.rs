@@ -96,8 +96,11 @@
 //! AMD's and Intel's devices need no feature. Tested on Linux, x86-64, with Rust 1.92 and newer. On other systems `host:` and file descriptors
 //! are missing, and nothing has been tried.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![cfg_attr(any(ternlease_sim, fuzzing), allow(missing_docs))]
+#![cfg_attr(any(ternlease_sim, fuzzing, test), allow(missing_docs))]
 #![deny(unsafe_code)]
+
+#[cfg(all(test, not(loom)))]
+extern crate self as ternlease;
 
 #[cfg(all(feature = "cluster", not(target_os = "linux")))]
 compile_error!("the feature `cluster` needs Linux so far");
@@ -121,7 +124,8 @@ pub mod pool;
 #[path = "ffi/ring.rs"]
 mod ring;
 mod rt;
-#[cfg(any(ternlease_sim, fuzzing))]
+// Also for the unit tests that play the corpus of a fuzz target, which names this crate.
+#[cfg(any(ternlease_sim, fuzzing, all(test, not(loom))))]
 #[doc(hidden)]
 pub mod sim_api;
 #[forbid(unsafe_code)]
@@ -139,7 +143,8 @@ pub use inventory::{GpuDevice, GpuSpeed, Inventory, PciAddress, Vendor};
 pub use inventory::{Nvml, NvmlOptions};
 #[doc(inline)]
 pub use manager::{
-    ClaimBuilder, EventReader, LeaseManager, Notice, OpenError, Options, Span, Ticket, TimeKind,
+    ClaimBuilder, ClusterInfo, EventReader, LeaseManager, Notice, OpenError, Options, Span, Ticket,
+    TimeKind,
 };
 #[cfg(target_os = "linux")]
 #[doc(inline)]
@@ -170,6 +175,7 @@ pub mod guide {
             #[doc = "[revocation.md]: crate::guide::revocation"]
             #[doc = "[deadlocks.md]: crate::guide::deadlocks"]
             #[doc = "[homes.md]: crate::guide::homes"]
+            #[doc = "[cluster.md]: crate::guide::cluster"]
             #[doc = "[cost.md]: crate::guide::cost"]
             #[doc = "[rules.md]: crate::guide::rules"]
             #[doc = "[promises.md]: crate::guide::promises"]
@@ -192,6 +198,7 @@ pub mod guide {
         homes,
         include_str!("../docs/homes.md")
     );
+    page!(cluster, include_str!("../docs/cluster.md"));
     page!(cost, include_str!("../docs/cost.md"));
     page!(rules, include_str!("../docs/rules.md"));
     page!(promises, include_str!("../docs/promises.md"));

@@ -17,10 +17,9 @@ use std::fmt::Debug;
 use std::ptr::NonNull;
 
 use crate::table::cell::{Cell32, Cell64, Touched};
-use crate::table::kept::{KeptEnd, KeptHeader};
 use crate::table::layout::*;
 use crate::table::scratch::*;
-use crate::table::{Kept, Memory, Settings, Table};
+use crate::table::{Memory, Settings, Table};
 use crate::zeroed::{Zeroed, ZeroedArray};
 
 macro_rules! zeroed_types {
@@ -47,8 +46,6 @@ zeroed_types!(
     Want,
     Timer,
     EventRecord,
-    KeptHeader,
-    KeptEnd,
     ResourceNotes,
     WorkerNotes,
     IslandNotes,
@@ -76,12 +73,6 @@ pub trait UndoLog: Debug + Clone + Send + Sync + 'static {
     /// See [`Memory::checkpoint`].
     #[doc(hidden)]
     fn commit(&self);
-    /// See [`Memory::kept`].
-    #[doc(hidden)]
-    #[inline(always)]
-    fn kept(&self) -> Option<Kept<'_>> {
-        None
-    }
 }
 
 /// For a table in the memory of one process, which ends with the process.
@@ -167,10 +158,6 @@ macro_rules! arrays {
             #[inline(always)]
             fn checkpoint(&self) {
                 self.undo.commit();
-            }
-            #[inline(always)]
-            fn kept(&self) -> Option<Kept<'_>> {
-                self.undo.kept()
             }
             $(#[inline(always)]
             fn $name(&self) -> &[$type] {

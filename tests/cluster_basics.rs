@@ -17,7 +17,8 @@ fn open(etcd: &Etcd, name: &str) -> LeaseManager {
 }
 
 fn open_for(etcd: &Etcd, name: &str, session: u32) -> LeaseManager {
-    let url = format!("etcd://{}/{name}?session_ttl={session}&timeout=5", etcd.authority());
+    let url =
+        format!("etcd://{}/{name}?session_ttl={session}&timeout=5&member=own", etcd.authority());
     // A machine that has much to do answers late.
     until("it opens", || LeaseManager::open(&url).inspect_err(|error| eprintln!("{error}")).ok())
 }
@@ -26,6 +27,7 @@ fn open_for(etcd: &Etcd, name: &str, session: u32) -> LeaseManager {
 fn a_lease_of_one_is_seen_waited_for_and_revoked_by_another() {
     let Some(etcd) = Etcd::start() else { return };
     let (one, other) = (open(&etcd, "basics"), open(&etcd, "basics"));
+    etcd.assert_sessions("basics", 2);
     let lease = one.acquire("gpu0", "one", MINUTE).unwrap();
     assert_eq!(one.state(lease), Some(LeaseState::Held));
     assert_eq!(other.acquire("gpu0", "other", MINUTE), Err(Error::Busy));
@@ -63,6 +65,7 @@ fn many_threads_of_many_managers_exclude_each_other() {
     let Some(etcd) = Etcd::start() else { return };
     let inside = Arc::new(std::sync::atomic::AtomicU32::new(0));
     let managers: Vec<LeaseManager> = (0..3).map(|_| open(&etcd, "storm")).collect();
+    etcd.assert_sessions("storm", 3);
     std::thread::scope(|scope| {
         for (number, manager) in managers.iter().enumerate() {
             for thread in 0..4 {
@@ -129,6 +132,7 @@ fn an_engine_that_stays_away_ends_leases_and_is_found_again() {
 fn another_leader_takes_over() {
     let Some(etcd) = Etcd::cluster(3) else { return };
     let (one, other) = (open(&etcd, "leaders"), open(&etcd, "leaders"));
+    etcd.assert_sessions("leaders", 2);
     let lease = one.acquire("gpu0", "one", MINUTE).unwrap();
     let first = etcd.leader();
     etcd.stop(first);

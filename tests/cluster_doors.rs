@@ -5,8 +5,6 @@
 mod certificates;
 #[path = "common/etcd.rs"]
 mod etcd;
-#[path = "common/gateway.rs"]
-mod gateway;
 #[path = "common/host.rs"]
 mod host;
 #[path = "common/wires.rs"]
@@ -16,8 +14,8 @@ use std::net::SocketAddrV4;
 use std::time::Duration;
 
 use certificates::Authority;
+use etcd::gateway::{base64, call};
 use etcd::{Certificates, Etcd, until};
-use gateway::{base64, call};
 use host::Process;
 use ternlease::{Actor, Error, LeaseManager, LeaseState, OpenError, Reason};
 use wires::Wire;
@@ -84,7 +82,7 @@ fn release_by_other_etcd_user_is_recorded_as_revocation() {
     lock_up(etcd.client(0));
     let open = |user: &str| {
         let place = format!("{user}:{WRITTEN}@{}/own", etcd.authority());
-        LeaseManager::open(&format!("etcd://{place}?timeout=20&session_ttl=60"))
+        LeaseManager::open(&format!("etcd://{place}?timeout=20&session_ttl=60&member=own"))
             .unwrap_or_else(|error| panic!("{error}"))
     };
     let (worker, again, root) = (open("worker"), open("worker"), open("root"));
@@ -115,11 +113,13 @@ fn release_by_other_etcd_user_is_recorded_as_revocation() {
 #[test]
 fn a_password_lets_in() {
     let Some(mut etcd) = Etcd::start() else { return };
-    let before = LeaseManager::open(&format!("etcd://{}/own?timeout=2", etcd.authority())).unwrap();
+    let before =
+        LeaseManager::open(&format!("etcd://{}/own?timeout=2&member=own", etcd.authority()))
+            .unwrap();
     let lease = before.acquire("gpu9", "one", MINUTE).unwrap();
     lock_up(etcd.client(0));
     let url = |login: &str, name: &str| {
-        format!("etcd://{login}{}/{name}?timeout=20&session_ttl=60", etcd.authority())
+        format!("etcd://{login}{}/{name}?timeout=20&session_ttl=60&member=own", etcd.authority())
     };
     let login = format!("worker:{WRITTEN}@");
 
@@ -193,7 +193,7 @@ fn a_certificate_lets_in() {
 #[test]
 fn tables_of_one_etcd_keep_apart() {
     let Some(etcd) = Etcd::start() else { return };
-    let url = |name: &str| format!("etcd://{}/{name}?timeout=2", etcd.authority());
+    let url = |name: &str| format!("etcd://{}/{name}?timeout=2&member=own", etcd.authority());
     // Names of which one begins with another, too.
     let managers: Vec<LeaseManager> = ["team", "team-a", "team.a", "team_a", "TEAM", "t"]
         .iter()
@@ -215,7 +215,8 @@ fn silence_is_told() {
     let Some(etcd) = Etcd::start() else { return };
     let wire = Wire::to(etcd.client(0));
     wire.cut();
-    let url = |server: &str| format!("etcd://worker:{WRITTEN}@{server}/silent?timeout=1");
+    let url =
+        |server: &str| format!("etcd://worker:{WRITTEN}@{server}/silent?timeout=1&member=own");
     let silent = wire.address.to_string();
     for server in [silent.as_str(), "127.0.0.1:1", "127.0.0.1:1,127.0.0.1:2"] {
         assert_eq!(refused(&url(server)).os_errno(), libc::EHOSTUNREACH, "{server}");

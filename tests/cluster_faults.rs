@@ -42,7 +42,7 @@ fn alone() -> MutexGuard<'static, ()> {
 }
 
 fn url(servers: &str, session: u32) -> String {
-    format!("etcd://{servers}/faults?session_ttl={session}&timeout=2")
+    format!("etcd://{servers}/faults?session_ttl={session}&timeout=2&member=own")
 }
 
 /// The URLs of processes that are not to lose anything: no fault lasts as long as their sessions.

@@ -18,7 +18,8 @@ use wires::Wire;
 const HOUR: Duration = Duration::from_secs(3600);
 
 fn open(etcd: &Etcd, name: &str, session: u32) -> LeaseManager {
-    let url = format!("etcd://{}/{name}?session_ttl={session}&timeout=1", etcd.authority());
+    let url =
+        format!("etcd://{}/{name}?session_ttl={session}&timeout=1&member=own", etcd.authority());
     // A machine that has much to do answers late.
     until("it opens", || LeaseManager::open(&url).inspect_err(|error| eprintln!("{error}")).ok())
 }
@@ -62,6 +63,7 @@ fn many(manager: &LeaseManager, name: &str) -> Vec<LeaseId> {
 fn away_for_a_while_nobody_loses_anything() {
     let Some(mut etcd) = Etcd::cluster(3) else { return };
     let (one, other) = (open(&etcd, "while", 60), open(&etcd, "while", 60));
+    etcd.assert_sessions("while", 2);
     let (first, second) = (many(&one, "one"), many(&other, "other"));
     let waits = waiter(&other, "one0", None);
     until("it waits", || (one.pending_claimers() == 1).then_some(()));
@@ -96,6 +98,7 @@ fn away_for_a_while_nobody_loses_anything() {
 fn away_for_long_all_is_over_and_begins_again() {
     let Some(mut etcd) = Etcd::cluster(3) else { return };
     let (one, other) = (open(&etcd, "long", 3), open(&etcd, "long", 3));
+    etcd.assert_sessions("long", 2);
     let (first, second) = (many(&one, "one"), many(&other, "other"));
     let patient = waiter(&other, "one0", None);
     let impatient = waiter(&other, "one1", Some(Duration::from_secs(5)));
@@ -171,7 +174,7 @@ fn who_waits_for_an_engine_that_is_gone_is_answered() {
 #[test]
 fn what_is_dropped_meanwhile_is_given_back() {
     let Some(mut etcd) = Etcd::start() else { return };
-    let url = format!("etcd://{}/dropped?session_ttl=60&timeout=1", etcd.authority());
+    let url = format!("etcd://{}/dropped?session_ttl=60&timeout=1&member=own", etcd.authority());
     let options = PoolOptions::from_spec("fake:1").unwrap();
     let pool = GpuPool::open_with(&url, options).unwrap();
     let lease = pool.claim().wait().unwrap().expect("there is a device");
@@ -200,7 +203,7 @@ fn what_is_dropped_meanwhile_is_given_back() {
 fn who_was_given_up_begins_again() {
     let Some(etcd) = Etcd::start() else { return };
     let wire = Wire::to(etcd.client(0));
-    let url = format!("etcd://{}/given-up?session_ttl=3&timeout=1", wire.address);
+    let url = format!("etcd://{}/given-up?session_ttl=3&timeout=1&member=own", wire.address);
     let cut_off = until("it opens", || LeaseManager::open(&url).ok());
     let other = open(&etcd, "given-up", 3);
     let lease = cut_off.acquire("gpu0", "one", HOUR).unwrap();

@@ -29,7 +29,7 @@ fn role() {
 }
 
 fn url(etcd: &Etcd, session: u32) -> String {
-    format!("etcd://{}/fenced?session_ttl={session}&timeout=2", etcd.authority())
+    format!("etcd://{}/fenced?session_ttl={session}&timeout=2&member=own", etcd.authority())
 }
 
 /// A client looks, is stopped for longer than its session, and writes; meanwhile another one got the lease and has written. What the resource saw.

@@ -29,7 +29,7 @@ fn role() {
 }
 
 fn url(etcd: &Etcd, name: &str, session: u32) -> String {
-    format!("etcd://{}/{name}?session_ttl={session}&timeout=2", etcd.authority())
+    format!("etcd://{}/{name}?session_ttl={session}&timeout=2&member=own", etcd.authority())
 }
 
 fn open(url: &str) -> LeaseManager {

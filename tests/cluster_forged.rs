@@ -4,8 +4,6 @@
 
 #[path = "common/etcd.rs"]
 mod etcd;
-#[path = "common/gateway.rs"]
-mod gateway;
 
 use std::net::SocketAddrV4;
 use std::sync::Mutex;
@@ -13,8 +11,8 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
+use etcd::gateway::{base64, call};
 use etcd::{Etcd, PATIENCE};
-use gateway::{base64, call};
 use ternlease::{LeaseManager, LeaseState};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -22,7 +20,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 const SHORT: Duration = Duration::from_secs(1);
 
 /// What the keys of a table begin with, after its name (`src/home/cluster/keys.rs`); of several, the last one is forged.
-const KEYS: [&str; 4] = ["shape", "head", "d/", "s/"];
+const KEYS: [&str; 4] = ["shape", "head", "l/", "s/"];
 
 /// How: by what is written instead, made from what was there and what is in another key, both as JSON has bytes.
 type Forgery = (&'static str, fn(&str, &str) -> Option<String>);
@@ -59,7 +57,7 @@ fn forge(server: SocketAddrV4, table: &str, key: &str, forgery: Forgery) {
 
 /// Everything is asked of two who use the table, and of one who comes new. What they say does not matter; that they do, does.
 fn use_forged(server: SocketAddrV4, table: &str, key: &str, forgery: Forgery) {
-    let url = format!("etcd://{server}/{table}?timeout=2&session_ttl=5");
+    let url = format!("etcd://{server}/{table}?timeout=2&session_ttl=5&member=own");
     let managers = [(); 2].map(|()| LeaseManager::open(&url).unwrap());
     let lease = managers[0].acquire("gpu0", "one", HOUR).unwrap();
     let names = ["gpu0"];

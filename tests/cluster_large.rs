@@ -49,7 +49,7 @@ impl<'a> Sent<'a> {
 #[test]
 fn ten_thousand_devices_and_a_thousand_who_wait() {
     let Some(etcd) = Etcd::start() else { return };
-    let url = format!("etcd://{}/large?session_ttl=60&timeout=20", etcd.authority());
+    let url = format!("etcd://{}/large?session_ttl=60&timeout=20&member=own", etcd.authority());
     let limits = Limits {
         leases: NODES * DEVICES + 4 * NODES,
         tickets: 2 * CLAIMS as u32,

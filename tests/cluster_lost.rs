@@ -4,8 +4,6 @@
 
 #[path = "common/etcd.rs"]
 mod etcd;
-#[path = "common/gateway.rs"]
-mod gateway;
 #[path = "common/host.rs"]
 mod host;
 
@@ -14,8 +12,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
+use etcd::gateway::{base64, call, call_as};
 use etcd::{Etcd, PATIENCE, until};
-use gateway::{base64, call};
 use host::Process;
 use ternlease::{
     Error, Event, EventReader, GpuLease, GpuPool, LeaseId, LeaseManager, LeaseState, Notice,
@@ -36,7 +34,7 @@ fn role() {
 }
 
 fn url(etcd: &Etcd, name: &str) -> String {
-    format!("etcd://{}/{name}?session_ttl=3&timeout=1", etcd.authority())
+    format!("etcd://{}/{name}?session_ttl=3&timeout=1&member=own", etcd.authority())
 }
 
 /// A process with leases and a waiting claim, and every channel that reports the end of a lease.
@@ -284,15 +282,8 @@ fn set_role(server: SocketAddrV4, granted: bool) {
     let (_, token) = answer.split_once(r#""token":""#).expect("a token");
     let (token, _) = token.split_once('"').expect("the end of the token");
     match granted {
-        true => {
-            gateway::call_as(server, token, "auth/user/grant", r#"{"user":"worker","role":"work"}"#)
-        }
-        false => gateway::call_as(
-            server,
-            token,
-            "auth/user/revoke",
-            r#"{"name":"worker","role":"work"}"#,
-        ),
+        true => call_as(server, token, "auth/user/grant", r#"{"user":"worker","role":"work"}"#),
+        false => call_as(server, token, "auth/user/revoke", r#"{"name":"worker","role":"work"}"#),
     };
 }
 
@@ -301,7 +292,7 @@ fn revoked_role_notifies_holder_on_every_channel() {
     let Some(etcd) = Etcd::start() else { return };
     let server = etcd.client(0);
     enable_authentication(server);
-    let url = format!("etcd://worker:word@{server}/own-role?session_ttl=3&timeout=1");
+    let url = format!("etcd://worker:word@{server}/own-role?session_ttl=3&timeout=1&member=own");
     let mut holder = Holder::open(&url);
     set_role(server, false);
     holder.assert_notified();

@@ -24,7 +24,7 @@ fn url(etcd: &Etcd, name: &str) -> String {
 
 /// Whoever dies is missed after so many seconds.
 fn url_for(etcd: &Etcd, name: &str, session: u32) -> String {
-    format!("etcd://{}/{name}?session_ttl={session}&timeout=10", etcd.authority())
+    format!("etcd://{}/{name}?session_ttl={session}&timeout=10&member=own", etcd.authority())
 }
 
 fn open(url: &str, node: &str, spec: &str) -> GpuPool {
@@ -97,6 +97,7 @@ fn one_pool_has_the_devices_of_all_machines() {
     assert_eq!((first.capacity(), first.node()), (4, Some("a")));
     let _second = Machine::start(&url, "b", "fake:2");
     let scheduler = open(&url, "login", "none");
+    etcd.assert_sessions("all", 3);
     assert_eq!(scheduler.capacity(), 6);
     assert_eq!(first.capacity(), 4, "as it was opened");
     let first = first.refreshed().unwrap();
@@ -123,6 +124,7 @@ fn several_on_one_node_here_or_anywhere() {
     let Some(etcd) = Etcd::start() else { return };
     let url = url(&etcd, "places");
     let (a, b) = (open(&url, "a", "fake:4"), open(&url, "b", "fake:4"));
+    etcd.assert_sessions("places", 2);
     let pool = a.refreshed().unwrap();
 
     let three = pool.claim().devices(3).on_one_node().try_now().unwrap().unwrap();

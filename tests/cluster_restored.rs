@@ -20,7 +20,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 fn open(authority: &str) -> LeaseManager {
     // Sessions that last longer than the test: the backup has them, and etcd renews them after it
     // was restored.
-    let url = format!("etcd://{authority}/restored?session_ttl=60&timeout=1");
+    let url = format!("etcd://{authority}/restored?session_ttl=60&timeout=1&member=own");
     until("etcd lets the process in", || LeaseManager::open(&url).ok())
 }
 
@@ -130,7 +130,7 @@ fn restored_table_is_refused_though_other_tables_moved_the_revision_on() {
     etcd.kill(0);
     etcd.restore(0);
     etcd.launch(0);
-    let url = format!("etcd://{}/elsewhere?session_ttl=60&timeout=1", etcd.authority());
+    let url = format!("etcd://{}/elsewhere?session_ttl=60&timeout=1&member=own", etcd.authority());
     let elsewhere = until("etcd lets the process in", || LeaseManager::open(&url).ok());
     take(&elsewhere, "one");
     take(&elsewhere, "two");

@@ -20,6 +20,7 @@ const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/corpus/commands"
 const LARGE: u8 = 0;
 const SMALL: u8 = 1;
 const BREAK_DEADLOCKS: u8 = 2;
+const REPLICATED: u8 = 8;
 
 /// A log that grows while its commands run, so that they can name the leases of earlier ones.
 struct Log {
@@ -122,6 +123,20 @@ fn seeds_of_leases() -> Vec<(&'static str, Vec<u8>)> {
                 let reap = |limit| ReapOwner { owner: 2, reason: Reason::HolderDied, limit };
                 log.then(1, 3, &reap(1));
                 log.then(1, 3, &reap(100));
+            }),
+        ),
+        (
+            "replicated_expire",
+            seed(REPLICATED, |log| {
+                let lease = log.granted(1, &Claim { ttl: 5, ..Claim::one("a", &["x"]) });
+                log.place(2, &waits("b", &["x"]));
+                // The table itself ends no lease in time, and only the owner may.
+                log.then(9, 2, &Advance);
+                log.then(0, 2, &Expire { lease, at: 6 });
+                log.then(0, 1, &Expire { lease, at: 6 });
+                log.then(1, 1, &Renew { lease, ttl: None });
+                let kept = log.granted(1, &Claim { ttl: 5, ..Claim::one("a", &["y"]) });
+                log.then(1, 1, &RenewLate { lease: kept, ttl: None, end: 5 });
             }),
         ),
         (
@@ -323,7 +338,7 @@ fn seeds_reach_the_table() {
         }
         assert!(rest.is_empty(), "{name}: every entry is a command");
     }
-    assert_eq!(carried_out, (1..=19).collect());
+    assert_eq!(carried_out, (1..=21).collect());
 }
 
 /// Damaged seeds: nothing but an error or a sound table, which `play` checks.

@@ -110,6 +110,10 @@ fn every_shell_block_is_run_somewhere() {
             "docs/recipes.md" => {
                 assert!(read("cli/tests/recipes.rs").contains("../docs/recipes.md"), "{page}");
             }
+            "docs/cluster.md" => {
+                let test = read("cli/tests/cluster_page.rs");
+                assert!(test.contains("../docs/cluster.md"), "{page}");
+            }
             // It changes the machine. `cli/tests/setup.rs` runs it in a mount namespace.
             "docs/homes.md" => assert_eq!(commands, "sudo ternlease setup --group gpu\n"),
             _ => assert_eq!(commands, "", "{page}: which test runs this?"),

@@ -39,6 +39,7 @@ fn run_holds_its_device_until_all_that_it_started_is_gone() {
     assert_eq!(held(&manager), 1);
     let status = command(&url, &["status"]).output().unwrap();
     assert!(status.status.success() && text(&status.stdout).contains("sh"), "{status:?}");
+    assert!(!text(&status.stdout).contains("node:"), "{status:?}");
 
     let mut second = command(&url, &["run", "--quiet", "--", "echo", "mine"]);
     second.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -59,4 +60,45 @@ fn what_cannot_outlive_its_process_is_refused() {
     let refused = command(&url, &["claim"]).output().unwrap();
     assert!(!refused.status.success());
     assert!(errors(&refused).contains("ternlease run"), "{}", errors(&refused));
+}
+
+/// What a command prints.
+fn printed(url: &str, words: &[&str]) -> String {
+    let output = command(url, words).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    text(&output.stdout).to_owned()
+}
+
+#[test]
+fn doctor_examines_etcd_and_the_log() {
+    let Some(mut etcd) = Etcd::start() else { return };
+    let url = format!("etcd://{}/doctor?session_ttl=60&timeout=2", etcd.authority());
+    let manager = LeaseManager::open(&url).unwrap();
+    let found = printed(&url, &["doctor"]);
+    for words in ["etcd 3.", "MB of at most", "etcd keeps", "no difference between", "2 sessions"] {
+        assert!(found.contains(words), "{words}: {found}");
+    }
+    assert!(!found.contains("lives in one process"), "{found}");
+    drop(manager);
+    etcd.kill(0);
+    let output = command(&url, &["doctor"]).output().unwrap();
+    assert!(!output.status.success());
+    assert!(text(&output.stdout).contains("etcdctl endpoint health"), "{output:?}");
+}
+
+#[test]
+fn metrics_describe_etcd_and_the_log() {
+    let Some(etcd) = Etcd::start() else { return };
+    let url = format!("etcd://{}/metrics?session_ttl=60", etcd.authority());
+    let found = printed(&url, &["metrics"]);
+    for line in [
+        "ternlease_processes 1",
+        "ternlease_etcd_problems 0",
+        "ternlease_entries_malformed_total 0",
+        "# TYPE ternlease_appends counter",
+        "# TYPE ternlease_etcd_read_seconds gauge",
+    ] {
+        assert!(found.lines().any(|found| found == line), "{line}: {found}");
+    }
+    assert!(found.ends_with("# EOF\n"), "{found}");
 }

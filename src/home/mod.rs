@@ -3,8 +3,8 @@
 
 mod actor;
 pub(crate) mod clock;
-// Without its engine for the fuzzer, which is built faster then.
-#[cfg(any(feature = "cluster", fuzzing))]
+// For the fuzzer and for tests of the replicated log, also without its engine.
+#[cfg(any(feature = "cluster", fuzzing, all(test, not(loom))))]
 pub(crate) mod cluster;
 #[cfg(target_os = "linux")]
 pub(crate) mod event_fd;
@@ -107,6 +107,43 @@ pub(crate) trait HostOps {
     fn transfer(&self, lease: LeaseId, process: u32) -> Result<(), Error>;
 }
 
+/// The condition of a table that machines share, and of its etcd:
+/// [`LeaseManager::cluster_info`](crate::LeaseManager::cluster_info).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClusterInfo {
+    /// The version of the etcd server that answered.
+    pub etcd_version: String,
+    /// What this server reports to be wrong with etcd, in its words, as `alarm:NOSPACE`.
+    pub etcd_problems: Vec<String>,
+    /// The size of its database, in bytes.
+    pub database_bytes: u64,
+    /// The part of the database that is in use, in bytes; `etcdctl defrag` frees the rest.
+    pub database_used_bytes: u64,
+    /// The size from which on etcd accepts no writes, in bytes. `None` if there is no limit, and in
+    /// etcd 3.5, which does not report it.
+    pub database_quota_bytes: Option<u64>,
+    /// How many revisions etcd keeps. Compaction deletes old ones; etcd does not report whether it
+    /// compacts by itself.
+    pub revisions: u64,
+    /// How long a linearizable read of one key took.
+    pub read_time: std::time::Duration,
+    /// The wall clocks of the machines that use the table differ by at least this, as far as this
+    /// process can see.
+    pub clock_difference: std::time::Duration,
+    /// How many processes use the table: members with a session.
+    pub processes: u32,
+    /// How many entries the log has had so far.
+    pub entries: u64,
+    /// How many of them are later than the snapshot.
+    pub entries_since_snapshot: u64,
+    /// How many entries etcd still stores.
+    pub stored_entries: u64,
+}
+
+/// The type, the name, the help text and the value of a metric.
+pub(crate) type Metric = (&'static str, &'static str, &'static str, f64);
+
 /// Operations of the cluster home.
 pub(crate) trait ClusterOps {
     /// For how long etcd has not answered; `None` if it answers.
@@ -115,6 +152,10 @@ pub(crate) trait ClusterOps {
     fn session_left(&self) -> std::time::Duration;
     /// Replaces the text of a node in the registry of nodes by what `renew` makes of it.
     fn publish(&self, node: &str, renew: &dyn Fn(Option<&str>) -> String) -> Result<(), Error>;
+    /// The condition of the table and of etcd.
+    fn info(&self) -> Result<ClusterInfo, Error>;
+    /// What the member of this process has counted.
+    fn metrics(&self) -> Vec<Metric>;
     /// The text of each node in the registry, with its name.
     fn published(&self) -> Result<Vec<(String, String)>, Error>;
 }

@@ -62,7 +62,7 @@ impl AnyHome {
         opened.map_err(|error| error.with_url(url))
     }
 
-    /// Opens the table that an `etcd:` URL names, in the engine that `connect` provides.
+    /// Opens the table that an `etcd:` URL names, in the store that `connect` provides.
     #[cfg(feature = "cluster")]
     pub fn open_cluster(
         url: &str,
@@ -71,9 +71,7 @@ impl AnyHome {
     ) -> Result<AnyHome, OpenError> {
         let open = || {
             let config = Config::parse(url).map_err(|error| OpenError::invalid(error.0))?;
-            let engine =
-                connect(&config).map_err(|why| OpenError::connect(&config.endpoints, &why))?;
-            ClusterHome::open(engine, config, settings(SHARED_LIMITS)).map(AnyHome::Cluster)
+            ClusterHome::open(config, settings(SHARED_LIMITS), connect).map(AnyHome::Cluster)
         };
         open().map_err(|error| error.with_url(&without_password(url)))
     }

@@ -12,9 +12,6 @@
 //! changed. So it reads the flag first and then the count. In the other order, a roll-back could
 //! come between the two.
 
-#[cfg(any(feature = "cluster", loom))]
-use crate::rt::atomic::{AtomicBool, AtomicU64, Ordering};
-
 /// See the module's text.
 pub(crate) trait ReadCommitted {
     /// Acquires.
@@ -45,43 +42,6 @@ pub(crate) struct Dirty<T> {
     pub rolled_back: bool,
 }
 
-/// The flag and the count of a table in the memory of one process.
-#[cfg(any(feature = "cluster", loom))]
-#[derive(Debug, Default)]
-pub(crate) struct UncommittedFlag {
-    uncommitted: AtomicBool,
-    roll_backs: AtomicU64,
-}
-
-#[cfg(any(feature = "cluster", loom))]
-impl UncommittedFlag {
-    /// Call before the first change.
-    pub fn set(&self) {
-        self.uncommitted.store(true, Ordering::Release);
-    }
-
-    /// Call after a roll-back, and before [`Self::clear`].
-    pub fn count_roll_back(&self) {
-        self.roll_backs.fetch_add(1, Ordering::AcqRel);
-    }
-
-    /// Call when all changes are committed or rolled back.
-    pub fn clear(&self) {
-        self.uncommitted.store(false, Ordering::Release);
-    }
-}
-
-#[cfg(any(feature = "cluster", loom))]
-impl ReadCommitted for UncommittedFlag {
-    fn has_uncommitted(&self) -> bool {
-        self.uncommitted.load(Ordering::Acquire)
-    }
-
-    fn roll_backs(&self) -> u64 {
-        self.roll_backs.load(Ordering::Acquire)
-    }
-}
-
 #[cfg(all(test, loom))]
 mod interleavings {
     use std::collections::BTreeSet;
@@ -91,7 +51,42 @@ mod interleavings {
     use loom::thread;
 
     use super::*;
+    use crate::rt::atomic::{AtomicBool, AtomicU64, Ordering};
     use crate::table::cell::{Cell, Cell64};
+
+    /// The flag and the count of a table in the memory of one process.
+    #[derive(Debug, Default)]
+    struct UncommittedFlag {
+        uncommitted: AtomicBool,
+        roll_backs: AtomicU64,
+    }
+
+    impl UncommittedFlag {
+        /// Call before the first change.
+        pub fn set(&self) {
+            self.uncommitted.store(true, Ordering::Release);
+        }
+
+        /// Call after a roll-back, and before [`Self::clear`].
+        pub fn count_roll_back(&self) {
+            self.roll_backs.fetch_add(1, Ordering::AcqRel);
+        }
+
+        /// Call when all changes are committed or rolled back.
+        pub fn clear(&self) {
+            self.uncommitted.store(false, Ordering::Release);
+        }
+    }
+
+    impl ReadCommitted for UncommittedFlag {
+        fn has_uncommitted(&self) -> bool {
+            self.uncommitted.load(Ordering::Acquire)
+        }
+
+        fn roll_backs(&self) -> u64 {
+            self.roll_backs.load(Ordering::Acquire)
+        }
+    }
 
     /// The values that a reader returns of a change that is committed or rolled back.
     fn explore(commit: bool) -> BTreeSet<Option<u64>> {

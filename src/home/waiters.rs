@@ -187,6 +187,15 @@ impl Waiters {
         self.tickets.iter_mut().for_each(|slot| slot.take(wake));
     }
 
+    /// Takes the wakers of all tickets, which register again if they still wait. Descriptors stay.
+    #[cfg(feature = "cluster")]
+    pub fn take_wakers(&mut self, wake: &mut WakeList) {
+        for slot in &mut self.tickets {
+            slot.primary.take().into_iter().for_each(|waker| wake.push(waker));
+            slot.observers.drain(..).for_each(|waker| wake.push(waker));
+        }
+    }
+
     /// Takes all waiters and subscribers.
     pub fn take_all(&mut self, wake: &mut WakeList) {
         self.take_all_waiters(wake);
@@ -206,6 +215,29 @@ impl WakeList {
         match self.first {
             None => self.first = Some(waker),
             Some(_) => self.others.push(waker),
+        }
+    }
+
+    #[cfg(feature = "cluster")]
+    pub fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    #[cfg(feature = "cluster")]
+    pub fn append(&mut self, other: WakeList) {
+        other.first.into_iter().chain(other.others).for_each(|waker| self.push(waker));
+    }
+
+    /// Calls the wakers that unpark a thread: they run no foreign code.
+    #[cfg(feature = "cluster")]
+    pub fn wake_threads(&mut self) {
+        let unpark = park_waker();
+        let all = std::mem::take(self);
+        for waker in all.first.into_iter().chain(all.others) {
+            match std::ptr::eq(waker.vtable(), unpark.vtable()) {
+                true => waker.wake(),
+                false => self.push(waker),
+            }
         }
     }
 

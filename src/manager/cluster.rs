@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::LeaseManager;
-use crate::home::Home;
+use crate::home::{ClusterInfo, Home};
 use crate::table::{Candidates, Claim, Error, LeaseId, ResourceId, Take};
 
 impl LeaseManager {
@@ -37,6 +37,28 @@ impl LeaseManager {
     /// ```
     pub fn session_left(&self) -> Option<Duration> {
         Some(self.home().cluster()?.session_left())
+    }
+
+    /// The condition of a table that machines share, and of its etcd, for monitoring. Reads etcd
+    /// a few times, and changes nothing.
+    ///
+    /// ```no_run
+    /// let leases = ternlease::LeaseManager::open("etcd://db1,db2,db3/lab")?;
+    /// let info = leases.cluster_info()?;
+    /// println!("etcd {} reads in {:?}", info.etcd_version, info.read_time);
+    /// if let Some(quota) = info.database_quota_bytes {
+    ///     println!("{} of {quota} bytes", info.database_bytes);
+    /// }
+    /// assert!(info.etcd_problems.is_empty(), "{:?}", info.etcd_problems);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotShared`] if machines do not share the table; [`Error::Unavailable`] if etcd does
+    /// not answer; [`Error::Corrupt`].
+    pub fn cluster_info(&self) -> Result<ClusterInfo, Error> {
+        self.home().cluster().ok_or(Error::NotShared)?.info()
     }
 
     /// Replaces the text of a machine in the registry of nodes by what `renew` makes of it.

@@ -1,6 +1,6 @@
 //! The counters as text for Prometheus.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use super::LeaseManager;
 use crate::home::Home;
@@ -8,7 +8,8 @@ use crate::table::{Memory, Query, Reason, Table};
 
 impl LeaseManager {
     /// The counters in the text format of Prometheus, all of one instant: leases held, claims
-    /// waiting, and how many were granted, revoked, or ended for each [`Reason`] so far.
+    /// waiting, and how many were granted, revoked, or ended for each [`Reason`] so far. If machines
+    /// share the table, also what this process has done with its log.
     ///
     /// ```
     /// let leases = ternlease::LeaseManager::new();
@@ -17,8 +18,21 @@ impl LeaseManager {
     /// # Ok::<(), ternlease::Error>(())
     /// ```
     pub fn metrics(&self) -> String {
-        self.home().query(&Metrics)
+        let mut text = self.home().query(&Metrics);
+        let metrics = self.home().cluster().map_or_else(Vec::new, |cluster| cluster.metrics());
+        for (kind, name, help, value) in metrics {
+            put_metric(&mut text, kind, name, help, value);
+        }
+        text
     }
+}
+
+fn put_metric(text: &mut String, kind: &str, name: &str, help: &str, value: impl Display) {
+    // Writing to a string does not fail.
+    let _ = write!(
+        text,
+        "# HELP ternlease_{name} {help}\n# TYPE ternlease_{name} {kind}\nternlease_{name} {value}\n"
+    );
 }
 
 /// The text of [`LeaseManager::metrics`].
@@ -30,11 +44,7 @@ impl Query for Metrics {
     fn answer<M: Memory>(&self, table: &Table<M>) -> String {
         let mut text = String::new();
         let mut line = |kind: &str, name: &str, help: &str, value: u64| {
-            // Writing to a string does not fail.
-            let _ = write!(
-                text,
-                "# HELP ternlease_{name} {help}\n# TYPE ternlease_{name} {kind}\nternlease_{name} {value}\n"
-            );
+            put_metric(&mut text, kind, name, help, value);
         };
         line("gauge", "leases_held", "Leases held now.", table.held().into());
         line("gauge", "claims_waiting", "Claims in line now.", table.waiting().into());

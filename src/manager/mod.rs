@@ -31,10 +31,10 @@ pub(crate) use submit::{ClaimFuture, ClaimOptions};
 pub use ticket::Ticket;
 pub use watch::Notice;
 
-pub use crate::home::OpenError;
 #[cfg(feature = "capi")]
 pub(crate) use crate::home::default_limits;
 use crate::home::{AnyHome, Home};
+pub use crate::home::{ClusterInfo, OpenError};
 #[cfg(target_os = "linux")]
 pub use crate::home::{HostInfo, Inherited, LockInfo, ProcessInfo, ProcessLife};
 #[cfg(doc)]

@@ -7,7 +7,7 @@ use super::evidence::squatters;
 use super::nodes;
 use crate::home::Home;
 use crate::inventory::{GpuDevice, Process, Vendor};
-use crate::table::{Health, LeaseId, LeaseInfo, Memory, Query, ResourceInfo, Table};
+use crate::table::{Health, LeaseId, LeaseInfo, Memory, Query, ResourceInfo, Table, Time};
 
 /// The leases on a device, from [`GpuPool::snapshot_leases`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,6 +166,10 @@ impl Query for DevicesInTable<'_> {
             }
         };
         self.keys.iter().zip(self.devices).map(in_table).collect()
+    }
+
+    fn set_ends(answer: &mut Vec<InTable>, end: &dyn Fn(LeaseId) -> Option<Time>) {
+        answer.iter_mut().flat_map(|device| &mut device.leases).for_each(|it| it.set_end(end));
     }
 }
 

@@ -42,11 +42,11 @@ pub trait Simulator {
 
     fn instant(&self) -> Instant;
 
-    /// As [`real::since_boot`].
-    fn since_boot(&self) -> u64;
+    /// As [`real::since_boot`]. `None` if what runs belongs to no machine.
+    fn since_boot(&self) -> Option<u64>;
 
-    /// As [`real::since_1970`].
-    fn since_1970(&self) -> Duration;
+    /// As [`real::since_1970`]. `None` if what runs belongs to no machine.
+    fn since_1970(&self) -> Option<Duration>;
 
     /// A random number below `limit`, which is not 0.
     fn below(&self, limit: u64) -> u64;
@@ -189,11 +189,13 @@ pub(crate) fn node_name() -> String {
 }
 
 pub(crate) fn since_1970() -> Duration {
-    inside().map_or_else(real::since_1970, |simulator| simulator.since_1970())
+    let simulated = installed().and_then(|simulator| simulator.since_1970());
+    simulated.unwrap_or_else(real::since_1970)
 }
 
 pub(crate) fn since_boot() -> u64 {
-    inside().map_or_else(real::since_boot, |simulator| simulator.since_boot())
+    let simulated = installed().and_then(|simulator| simulator.since_boot());
+    simulated.unwrap_or_else(real::since_boot)
 }
 
 pub fn below(limit: u64) -> u64 {
@@ -244,12 +246,6 @@ impl Condvar {
         if let Some(simulator) = installed() {
             let waiting = std::mem::take(&mut *self.waiting.lock());
             waiting.into_iter().for_each(|task| simulator.wake(task));
-        }
-    }
-
-    pub fn wait<T>(&self, guard: &mut MutexGuard<'_, T>) {
-        if !self.wait_simulated(guard, None) {
-            self.real.wait(guard);
         }
     }
 

@@ -46,6 +46,24 @@ impl<M: Memory> Table<M> {
         if found.len() > 1 { self.check_distinct(found) } else { Ok(()) }
     }
 
+    /// Fills `found` with the candidates' records. False if one is not known, or is named twice.
+    pub(super) fn find_candidates(
+        &self,
+        candidates: &Candidates<'_>,
+        found: &mut Vec<u32>,
+    ) -> bool {
+        found.clear();
+        match candidates {
+            Candidates::Named(names) => {
+                found.extend(names.iter().map_while(|name| self.find_resource(name)));
+            }
+            Candidates::Declared(ids) => {
+                found.extend(ids.iter().map_while(|id| self.declared_resource(*id).ok()));
+            }
+        }
+        found.len() == candidates.len() && self.check_distinct(found).is_ok()
+    }
+
     fn check_distinct(&self, found: &[u32]) -> Result<(), Error> {
         const FEW: usize = 8;
         if found.len() <= FEW {

@@ -56,6 +56,14 @@ impl<M: Memory> Table<M> {
         Ok(index)
     }
 
+    /// The parent of a lease that is held or remembered.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn parent_of_lease(&self, id: LeaseId) -> Option<LeaseId> {
+        let index = self.known_lease(id).ok()?;
+        let child = self.lease_record(index).flags.get() & flag::CHILD != 0;
+        child.then(|| LeaseId(self.extra_record(index).parent_id.get()))
+    }
+
     fn depth_of(&self, index: u32) -> u32 {
         if self.lease_record(index).flags.get() & flag::CHILD != 0 {
             self.extra_record(index).depth.get()
@@ -118,6 +126,8 @@ impl<M: Memory> Table<M> {
                 self.end_by_time(child, at);
             } else {
                 self.forget_revoker(child);
+                // The owner of a replicated lease may report that it ended before the child began.
+                let at = at.max(self.lease_record(child).granted_at.get());
                 self.end_lease(child, at, inherited, actor);
             }
             // It took itself out of the list.

@@ -209,6 +209,30 @@ impl<M: Memory> Table<M> {
         !self.blocked_by_earlier(&self.as_ticket(claim, grant), candidates)
     }
 
+    /// True only if a claim without a wait would certainly be answered [`Error::Busy`] at `now`.
+    /// Changes nothing.
+    #[cfg_attr(not(feature = "cluster"), allow(dead_code))]
+    pub(crate) fn is_busy(&self, claim: &Claim<'_>, now: Time) -> bool {
+        let header = self.header();
+        let is_plain = claim.parent.is_none() && !claim.together && !claim.preempt;
+        let is_in_time = header.now.get() <= now && now < header.next_due.get().min(FOREVER);
+        if !is_plain || !is_in_time || self.corrupt.get() || check(claim).is_err() {
+            return false;
+        }
+        self.has_room_for_holder(claim.holder)
+            && self.scratch.candidates.with(|found| {
+                if !self.find_candidates(&claim.candidates, found) {
+                    return false;
+                }
+                let demand = Demand::new(claim.take);
+                let count = |is_one: &dyn Fn(u32) -> bool| {
+                    found.iter().filter(|&&index| is_one(index)).count() as u32
+                };
+                count(&|index| possible(self.resource_record(index), &demand)) >= claim.count
+                    && count(&|index| self.fits(index, &demand)) < claim.count
+            })
+    }
+
     /// The claim as it would stand in line.
     fn as_ticket<'a>(&self, claim: &Claim<'_>, grant: &'a Grant) -> NewTicket<'a> {
         let credit = self.holder_record(grant.holder).credit.get();
@@ -240,5 +264,68 @@ impl<M: Memory> Table<M> {
         }
         let ticket = self.enqueue(now, &self.as_ticket(claim, grant), candidates)?;
         Ok(Outcome::Waiting(TicketId(self.ticket_record(ticket).id.get())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Health, Issuer, Limits, Settings, command::Place};
+    use super::*;
+    use crate::memory::new_table;
+
+    /// Random claims: those that are called busy are refused as busy.
+    #[test]
+    fn claim_that_is_called_busy_is_busy() {
+        let limits = Limits { leases: 8, tickets: 4, resources: 6, history: 2 };
+        let t = new_table(Settings { limits, ..Settings::default() });
+        let small = t.declare(0, "small", 1, 0).unwrap();
+        let large = t.declare(0, "large", 3, 8).unwrap();
+        let mut state = 1u64;
+        let mut random = |end: u64| {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(1);
+            (state >> 33) % end
+        };
+        let (mut now, mut found) = (0, 0);
+        let names = ["small", "large", "a", "b", "c", "d"];
+        for _ in 0..20_000 {
+            now += random(2);
+            let [first, second, third] = [0; 3].map(|_| names[random(6) as usize]);
+            let listed = [first, second, third];
+            let listed = &listed[..1 + random(3) as usize];
+            let ids = [small, large];
+            let claim = Claim {
+                candidates: match random(4) {
+                    0 => Candidates::Declared(&ids[..1 + random(2) as usize]),
+                    _ => Candidates::Named(listed),
+                },
+                count: 1 + random(2) as u32,
+                take: match random(3) {
+                    0 => Take::Exclusive,
+                    1 => Take::Shared,
+                    _ => Take::Amount { slots: random(3) as u32, memory: random(5) as u32 },
+                },
+                ttl: random(12),
+                wait: if random(8) == 0 { 3 } else { 0 },
+                priority: random(3) as i16,
+                preempt: random(8) == 0,
+                preemptible: random(2) == 0,
+                ..Claim::one(names[random(6) as usize], &[])
+            };
+            let called_busy = t.is_busy(&claim, now);
+            if claim.wait == 0 {
+                let answer = t.apply(Issuer::default(), &Place::<()>::new(&claim), now);
+                let is_busy = answer == Err(Error::Busy);
+                assert!(is_busy || !called_busy, "{claim:?}: {answer:?}");
+                found += u32::from(called_busy);
+            } else {
+                let _ = t.claim(now, &claim);
+            }
+            t.take_decided(|_| ());
+            if random(40) == 0 {
+                let health = if random(2) == 0 { Health::Draining } else { Health::Healthy };
+                t.set_health(now, large, health).unwrap();
+            }
+        }
+        assert!(found > 1000, "{found} were busy");
     }
 }

@@ -331,6 +331,8 @@ structs! {
     ReapOwner { owner, reason, limit }
     Advance {}
     SetPrincipal { owner }
+    Expire { lease, at }
+    RenewLate { lease, ttl, end }
 }
 
 impl<T: Encode, D: Deref<Target = [T]>> Encode for ListDevices<D> {
@@ -565,6 +567,8 @@ any_command! {
     ReapOwner(ReapOwner),
     Advance(Advance),
     SetPrincipal(SetPrincipal),
+    Expire(Expire),
+    RenewLate(RenewLate),
 }
 
 /// What a command can be answered with.
@@ -666,4 +670,4 @@ replies! {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

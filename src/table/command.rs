@@ -654,6 +654,45 @@ impl Command for SetPrincipal {
     }
 }
 
+/// In a replicated table, reports that the time of a lease is over. Only its owner may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Expire {
+    /// The lease.
+    pub lease: LeaseId,
+    /// When its time was over.
+    pub at: Time,
+}
+
+impl Command for Expire {
+    const TAG: u8 = 20;
+    type Reply = ();
+
+    fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
+        table.expire(now, self.lease, self.at)
+    }
+}
+
+/// In a replicated table, records that the owner of a lease renewed it late. An owner that is not
+/// late needs no command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RenewLate {
+    /// The lease.
+    pub lease: LeaseId,
+    /// Its ttl from now on; `None`: as before.
+    pub ttl: Option<Time>,
+    /// Its end so far, which the owner keeps: a renewal does not end a lease earlier.
+    pub end: Time,
+}
+
+impl Command for RenewLate {
+    const TAG: u8 = 21;
+    type Reply = Time;
+
+    fn run<M: Memory>(&self, table: &Table<M>, now: Time) -> Result<Self::Reply, Error> {
+        table.renew_late(now, self.lease, self.ttl, self.end)
+    }
+}
+
 /// Lets due ends of leases, waits and notices happen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Advance;

@@ -94,6 +94,20 @@ pub enum What {
     },
 }
 
+/// What happened to a lease or a claim that concerns its owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Effect {
+    /// The owner was granted a lease.
+    Granted { lease: LeaseId, owner: u16 },
+    /// A notice was given.
+    Revoking { lease: LeaseId, owner: u16 },
+    /// A lease ended.
+    Ended { lease: LeaseId, owner: u16 },
+    /// A claim was refused.
+    Refused { ticket: TicketId, owner: u16 },
+}
+
 pub(super) mod kind {
     pub const GRANTED: u64 = 1;
     pub const RENEWED_LATE: u64 = 2;
@@ -159,6 +173,43 @@ impl<M: Memory> Table<M> {
         start - cursor.min(start)
     }
 
+    /// What the events after number `event` did to leases and claims, with their present owners.
+    /// False if that is not known of all: some events were overwritten, or what they are about was
+    /// forgotten.
+    #[cfg_attr(not(feature = "cluster"), allow(dead_code))]
+    pub(crate) fn effects_since(&self, event: u64, mut each: impl FnMut(Effect)) -> bool {
+        let ring = self.memory.events();
+        let newest = self.last_event();
+        let start = event.max(newest.saturating_sub(ring.len() as u64));
+        let mut all = start == event;
+        for index in start..newest {
+            let record = &ring[index as usize & (ring.len() - 1)];
+            let (lease, ticket) = (LeaseId(record.subject.get()), TicketId(record.subject.get()));
+            let kind = record.what.get() & 0xff;
+            let effect = match kind {
+                kind::GRANTED | kind::REVOKING | kind::ENDED => {
+                    self.owner_of_lease(lease).map(|owner| match kind {
+                        kind::GRANTED => Effect::Granted { lease, owner },
+                        kind::REVOKING => Effect::Revoking { lease, owner },
+                        _ => Effect::Ended { lease, owner },
+                    })
+                }
+                kind::REFUSED => {
+                    let known = self.known_ticket(ticket).ok();
+                    known
+                        .map(|index| self.owner_of_ticket(index))
+                        .map(|owner| Effect::Refused { ticket, owner })
+                }
+                _ => continue,
+            };
+            match effect {
+                Some(effect) => each(effect),
+                None => all = false,
+            }
+        }
+        all
+    }
+
     fn read_event(&self, number: u64, record: &EventRecord) -> Option<Event> {
         let (subject, detail) = (record.subject.get(), record.detail.get());
         let (lease, ticket) = (LeaseId(subject), TicketId(subject));
@@ -196,5 +247,81 @@ impl<M: Memory> Table<M> {
         };
         let actor = Actor::unpacked(record.actor.get());
         Some(Event { number, at: record.at.get(), what, actor })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Claim, Limits, Outcome, Settings};
+    use super::*;
+    use crate::memory::{Arrays, new_table};
+
+    fn table(history: u32) -> Table<Arrays> {
+        let limits = Limits { history, ..Limits::default() };
+        new_table(Settings { limits, ..Settings::default() })
+    }
+
+    fn take(table: &Table<Arrays>, owner: u16, name: &str, parent: Option<LeaseId>) -> LeaseId {
+        match table.claim(0, &Claim { owner, parent, ..Claim::one("a", &[name]) }) {
+            Ok(Outcome::Granted(lease)) => lease,
+            answer => panic!("{answer:?}"),
+        }
+    }
+
+    /// The effects after an event, and whether those are all.
+    fn effects(table: &Table<Arrays>, event: u64) -> (Vec<Effect>, bool) {
+        let mut found = Vec::new();
+        let all = table.effects_since(event, |effect| found.push(effect));
+        (found, all)
+    }
+
+    #[test]
+    fn effects_name_the_owners_of_leases_and_claims() {
+        let t = table(4);
+        let [first, second] = [7, 8].map(|owner| take(&t, owner, &owner.to_string(), None));
+        let wait = Claim { owner: 9, wait: 5, ..Claim::one("b", &["7"]) };
+        let Ok(Outcome::Waiting(ticket)) = t.claim(0, &wait) else { panic!("it is held") };
+        let granted = [(first, 7), (second, 8)];
+        let granted = granted.map(|(lease, owner)| Effect::Granted { lease, owner });
+        assert_eq!(effects(&t, 0), (granted.to_vec(), true));
+        t.advance(5).unwrap();
+        let refused = Effect::Refused { ticket, owner: 9 };
+        assert_eq!(effects(&t, 2), (vec![refused], true));
+        t.revoke(5, second, Reason::Operator, "", 10).unwrap();
+        let revoking = Effect::Revoking { lease: second, owner: 8 };
+        assert_eq!(effects(&t, 4), (vec![revoking], true));
+        t.release(6, first).unwrap();
+        let ended = Effect::Ended { lease: first, owner: 7 };
+        assert_eq!(effects(&t, 4), (vec![revoking, ended], true));
+        assert_eq!(effects(&t, 6), (vec![], true));
+        assert_eq!(effects(&t, 1), (vec![refused, revoking, ended], false), "one is overwritten");
+        t.give_to(6, second, 3).unwrap();
+        assert_eq!(t.owner_of_lease(second), Some(3));
+        assert_eq!(effects(&t, 4).0[0], Effect::Revoking { lease: second, owner: 3 });
+    }
+
+    #[test]
+    fn effects_on_forgotten_leases_are_unknown() {
+        // Four events are remembered then, and three leases that ended.
+        let t = table(3);
+        let parent = take(&t, 1, "x", None);
+        let [first, second, third] =
+            [(2, "a"), (3, "b"), (4, "c")].map(|(owner, name)| take(&t, owner, name, Some(parent)));
+        t.release(0, parent).unwrap();
+        let ended = [(second, 3), (first, 2), (parent, 1)];
+        let ended = ended.map(|(lease, owner)| Effect::Ended { lease, owner });
+        assert_eq!(effects(&t, 5), (ended.to_vec(), true));
+        assert_eq!(effects(&t, 4), (ended.to_vec(), false));
+        assert_eq!([first, third].map(|lease| t.owner_of_lease(lease)), [Some(2), None]);
+    }
+
+    #[test]
+    fn numbers_are_above_the_floor() {
+        let t = table(3);
+        let number = |lease: LeaseId| lease.0 >> t.id_bits;
+        t.raise_sequence(1000);
+        assert_eq!(number(take(&t, 1, "a", None)), 1001);
+        t.raise_sequence(500);
+        assert_eq!(number(take(&t, 1, "b", None)), 1002);
     }
 }

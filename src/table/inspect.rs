@@ -70,6 +70,17 @@ impl LeaseInfo {
     }
 }
 
+impl LeaseInfo {
+    /// Gives a held lease the end that its owner keeps, if that is earlier.
+    pub(crate) fn set_end(&mut self, end: &dyn Fn(LeaseId) -> Option<Time>) {
+        if self.state == LeaseState::Held
+            && let Some(end) = end(self.id)
+        {
+            self.end = self.end.min(end);
+        }
+    }
+}
+
 /// What a lease takes of one resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Taken {

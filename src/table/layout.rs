@@ -427,6 +427,8 @@ pub(crate) mod setting {
     pub const STARVED: u32 = 4;
     /// There are resources with [`resource_flag::LOST`](super::resource_flag::LOST).
     pub const NODE_LOST: u32 = 8;
+    /// The table is a replica of a log of commands.
+    pub const REPLICATED: u32 = 16;
 }
 
 #[cfg(not(loom))]

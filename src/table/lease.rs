@@ -1,13 +1,21 @@
 //! The life of a lease: granted, renewed, ended, remembered, forgotten.
 
 use super::event::kind;
-use super::layout::{Lease, flag};
+use super::layout::{Lease, flag, setting};
 use super::list::Links;
 use super::memory::Memory;
 use super::resource::Demand;
 use super::slot::{Slot, Word, end_after, is_late};
 use super::types::{Error, FOREVER, LeaseId, LeaseState, Part, Time};
 use super::{Reason, Table};
+
+fn check_ttl(ttl: Option<Time>) -> Result<(), Error> {
+    match ttl {
+        Some(0) => Err(Error::ZeroTtl),
+        Some(ttl) if ttl > FOREVER => Err(Error::TimeTooLarge),
+        _ => Ok(()),
+    }
+}
 
 /// Everything that decides what a new lease is like, but for the resources.
 pub(super) struct Grant {
@@ -122,9 +130,10 @@ impl<M: Memory> Table<M> {
             end = end.min(self.end_of(grant.parent));
         }
         let locked = grant.parent != 0;
-        // Where owners keep the time, all others know of no end.
-        let known_end = if self.memory.kept().is_some() { FOREVER } else { end };
-        self.set(&record.slot.word, record.slot.next_word(known_end, locked));
+        if self.setting(setting::REPLICATED) {
+            end = FOREVER;
+        }
+        self.set(&record.slot.word, record.slot.next_word(end, locked));
         self.set(&record.slot.ttl, grant.ttl);
         self.set(&record.granted_at, now);
         self.set(&record.holder, grant.holder);
@@ -164,8 +173,7 @@ impl<M: Memory> Table<M> {
         let id = self.next_number() << self.id_bits | index as u64;
         // Last: whoever reads this id without the lock finds everything in place.
         self.set(&record.slot.id, id);
-        self.start_lease_timer(id, known_end);
-        self.keep(index, end);
+        self.start_lease_timer(id, end);
         let actor = if grant.ticket == 0 { self.actor() } else { 0 };
         self.record_event(kind::GRANTED, now, id, grant.ticket, None, actor);
         if grant.parent != 0 {
@@ -216,15 +224,11 @@ impl<M: Memory> Table<M> {
 
     /// Moves the end of a lease to `now + ttl`; the new end.
     pub fn renew(&self, now: Time, id: LeaseId, ttl: Option<Time>) -> Result<Time, Error> {
-        match ttl {
-            Some(0) => return Err(Error::ZeroTtl),
-            Some(ttl) if ttl > FOREVER => return Err(Error::TimeTooLarge),
-            _ => {}
-        }
+        check_ttl(ttl)?;
         self.enter(now)?;
         let index = self.held_lease(id)?;
-        if self.memory.kept().is_some() {
-            return self.renew_kept(now, index, ttl);
+        if self.setting(setting::REPLICATED) {
+            return self.renew_replicated(now, index, ttl);
         }
         let record = self.lease_record(index);
         let old_ttl = record.slot.ttl.get();
@@ -252,6 +256,78 @@ impl<M: Memory> Table<M> {
             self.record_event(kind::RENEWED_LATE, now, id.0, end, None, self.actor());
         }
         self.leave(end)
+    }
+
+    /// As [`Self::renew`], in a replicated table: the owner keeps the end. Another owner that
+    /// renews the lease becomes its owner.
+    #[cold]
+    fn renew_replicated(&self, now: Time, index: u32, ttl: Option<Time>) -> Result<Time, Error> {
+        let record = self.lease_record(index);
+        let is_own = self.is_own(index);
+        if !is_own {
+            self.may_transfer(index)?;
+            let owner = self.issuer.get().owner();
+            self.set_principal(owner);
+            self.set_owner(record, owner);
+        }
+        let old_ttl = record.slot.ttl.get();
+        if let Some(ttl) = ttl.filter(|ttl| *ttl != old_ttl) {
+            self.set(&record.slot.ttl, ttl);
+        }
+        let end = end_after(now, ttl.unwrap_or(old_ttl)).min(self.notice(index).0);
+        self.leave(end)
+    }
+
+    /// In a replicated table, the owner of a lease has renewed it late: it had this end.
+    #[cold]
+    pub(super) fn renew_late(
+        &self,
+        now: Time,
+        id: LeaseId,
+        ttl: Option<Time>,
+        end: Time,
+    ) -> Result<Time, Error> {
+        check_ttl(ttl)?;
+        if end > FOREVER {
+            return Err(Error::TimeTooLarge);
+        }
+        if !self.setting(setting::REPLICATED) {
+            return Err(Error::WrongClock);
+        }
+        self.enter(now)?;
+        let index = self.held_lease(id)?;
+        if !self.is_own(index) {
+            return Err(Error::OtherPrincipal);
+        }
+        let until = self.renew_replicated(now, index, ttl)?.max(end).min(self.notice(index).0);
+        self.record_event(kind::RENEWED_LATE, now, id.0, until, None, self.actor());
+        self.leave(until)
+    }
+
+    /// In a replicated table, the owner of a lease reports that its time was over at `at`.
+    #[cold]
+    pub(super) fn expire(&self, now: Time, id: LeaseId, at: Time) -> Result<(), Error> {
+        if !self.setting(setting::REPLICATED) {
+            return Err(Error::WrongClock);
+        }
+        self.enter(now)?;
+        let index = self.held_lease(id)?;
+        if !self.is_own(index) {
+            return Err(Error::OtherPrincipal);
+        }
+        let at = at.max(self.lease_record(index).granted_at.get()).min(now);
+        let ended = self.end_lease(index, at, Reason::TimedOut, 0);
+        self.settle(now);
+        match self.leave(ended)? {
+            true => Ok(()),
+            false => self.held_lease(id).and(Err(Error::Corrupt)),
+        }
+    }
+
+    /// When a held lease ends, as far as the table knows.
+    #[inline(always)]
+    pub(super) fn end_of(&self, index: u32) -> Time {
+        Word(self.lease_record(index).slot.word.get()).time()
     }
 
     /// This process gives a lease back. By another principal it is a revocation. During a notice

@@ -30,12 +30,6 @@ pub trait Memory {
     /// The principal of each owner, by owner number.
     fn owners(&self) -> &[super::cell::Cell32];
 
-    /// The data of this owner alone, in a table whose owners keep the time of their leases.
-    #[inline(always)]
-    fn kept(&self) -> Option<super::Kept<'_>> {
-        None
-    }
-
     /// Called before each change under the lock, so that a home can roll it back.
     #[inline(always)]
     fn before_write(&self, _cell: Touched<'_>) {}

@@ -23,7 +23,6 @@ mod deadlock;
 mod event;
 mod hold;
 mod inspect;
-pub(crate) mod kept;
 pub mod layout;
 mod lease;
 mod line;
@@ -42,6 +41,7 @@ mod revoke;
 pub(crate) mod scratch;
 mod settle;
 pub(crate) mod slot;
+mod snapshot;
 mod takeback;
 #[cfg(test)]
 mod tests;
@@ -57,9 +57,8 @@ use std::cell::Cell as PlainCell;
 pub use actor::{Actor, Issuer};
 pub use command::{Command, Picks, Placed};
 pub use deadlock::{Deadlock, Wait};
-pub use event::{Event, What};
+pub use event::{Effect, Event, What};
 pub use inspect::{LeaseInfo, ResourceInfo, Taken, TicketInfo};
-pub use kept::Kept;
 pub use layout::{Limits, Sizes};
 pub use memory::Memory;
 pub use owner::Reaped;
@@ -88,6 +87,10 @@ pub struct Settings {
     pub implied_wants: bool,
     /// What to do about deadlocks.
     pub deadlocks: DeadlockPolicy,
+    /// The table is a replica of a log of commands. It changes by commands only, without
+    /// [`renew_quickly`] and [`lease_state`]. Owners keep the ends of their leases, and report them
+    /// by [`Expire`](command::Expire).
+    pub replicated: bool,
 }
 
 /// Returns numbers that no other table gets, always higher than those before. Ids are these
@@ -138,6 +141,9 @@ impl<M: Memory> Table<M> {
             if settings.deadlocks == DeadlockPolicy::Break {
                 flags |= setting::BREAK_DEADLOCKS;
             }
+            if settings.replicated {
+                flags |= setting::REPLICATED;
+            }
             self.set(&header.settings, flags);
             self.set(&header.next_due, FOREVER);
             self.set(&header.sequence, settings.first_sequence.max(1));
@@ -178,8 +184,7 @@ impl<M: Memory> Table<M> {
 
     /// The next deadline: nothing becomes due before it.
     pub fn next_due(&self) -> Time {
-        let due = self.header().next_due.get();
-        self.memory.kept().map_or(due, |kept| due.min(kept.due()))
+        self.header().next_due.get()
     }
 
     /// Runs what is due at `now`.
@@ -202,9 +207,6 @@ impl<M: Memory> Table<M> {
             return Err(Error::TimeBackwards);
         }
         self.set(&header.now, now);
-        if self.memory.kept().is_some_and(|kept| now >= kept.due()) {
-            self.run_kept(now);
-        }
         if now >= header.next_due.get() {
             self.run_timers(now, (now, u64::MAX));
         }
@@ -258,6 +260,15 @@ impl<M: Memory> Table<M> {
         }
         self.set(cell, next);
         next
+    }
+
+    /// Numbers from now on are above `floor`.
+    #[cfg_attr(not(feature = "cluster"), allow(dead_code))]
+    pub(crate) fn raise_sequence(&self, floor: u64) {
+        let cell = &self.header().sequence;
+        if cell.get() < floor && !self.corrupt.get() {
+            self.set(cell, floor);
+        }
     }
 
     #[cold]
@@ -380,21 +391,13 @@ pub fn lease_state<M: Memory>(
     id: LeaseId,
     clock: impl FnOnce() -> Time,
 ) -> Option<LeaseState> {
-    let index = (id.0 & memory.index_mask()) as usize;
-    let record = memory.leases().get(index)?;
-    match memory.kept() {
-        None => record.slot.state_by(id.0, clock),
-        Some(kept) => kept.state(id.0, index as u32, record, clock),
-    }
+    memory.leases().get((id.0 & memory.index_mask()) as usize)?.slot.state_by(id.0, clock)
 }
 
-/// Is this the copy of the owner that keeps the time of this lease? Reads without the lock.
-#[cfg(feature = "cluster")]
-pub(crate) fn is_kept<M: Memory>(memory: &M, id: LeaseId) -> bool {
-    let record = memory.leases().get((id.0 & memory.index_mask()) as usize);
-    let own = |record: &&Lease| record.slot.id.get() == id.0;
-    let kept = memory.kept();
-    record.filter(own).zip(kept).is_some_and(|(record, kept)| kept.is_of(record))
+/// The state of a lease at `now`, read from a table's memory without its lock. It writes nothing,
+/// so a process whose clock is behind may still renew a lease that is over.
+pub fn peek_state<M: Memory>(memory: &M, id: LeaseId, now: Time) -> Option<LeaseState> {
+    memory.leases().get((id.0 & memory.index_mask()) as usize)?.slot.state(id.0, now)
 }
 
 /// Renews a plain lease without the table's lock. Returns its new end; `None` if a command must

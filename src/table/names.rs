@@ -250,6 +250,15 @@ impl<M: Memory> Table<M> {
         Ok(holder)
     }
 
+    /// Would [`Self::intern_holder`] succeed?
+    pub(super) fn has_room_for_holder(&self, name: &str) -> bool {
+        let named = self.find_name(name);
+        let is_known = named != 0 && self.name_record(named).holder.get() != 0;
+        is_known
+            || self.has_room(&self.header().holders, self.memory.holders().len(), 1)
+                && (named != 0 || self.room_for_name(name).is_ok())
+    }
+
     /// One reference less; a holder nobody refers to is forgotten.
     #[inline(always)]
     pub(super) fn release_holder(&self, holder: u32) {

@@ -2,7 +2,7 @@
 
 use super::command::DeviceState;
 use super::memory::Memory;
-use super::types::{LeaseId, ResourceId, TicketId};
+use super::types::{LeaseId, ResourceId, TicketId, Time};
 use super::{Deadlock, Event, LeaseInfo, Picks, Reason, ResourceInfo, Table, TicketInfo};
 
 /// A question to a table.
@@ -12,12 +12,16 @@ pub trait Query {
 
     /// Reads the answer.
     fn answer<M: Memory>(&self, table: &Table<M>) -> Self::Answer;
+
+    /// Sets the ends of held leases in an answer of a replicated table, whose owners keep them.
+    fn set_ends(_answer: &mut Self::Answer, _end: &dyn Fn(LeaseId) -> Option<Time>) {}
 }
 
-/// Queries that are one call of the table.
+/// Queries that are one call of the table; `ends` names the leases in the answer.
 macro_rules! queries {
     ($($(#[$doc:meta])* $name:ident $(<$lt:lifetime>)? { $($field:ident: $type:ty)? } -> $answer:ty
-        = |$query:pat_param, $table:ident| $call:expr;)*) => {$(
+        = |$query:pat_param, $table:ident| $call:expr
+        $(, ends = |$answered:ident| $leases:expr)?;)*) => {$(
         $(#[$doc])*
         #[derive(Debug, Clone, Copy)]
         #[allow(missing_docs)] // The line above says what the field is.
@@ -30,13 +34,18 @@ macro_rules! queries {
                 let $query = self;
                 $call
             }
+
+            $(fn set_ends($answered: &mut Self::Answer, end: &dyn Fn(LeaseId) -> Option<Time>) {
+                $leases.for_each(|lease| lease.set_end(end));
+            })?
         }
     )*};
 }
 
 queries! {
     /// Everything about a lease that is held or remembered.
-    LeaseById { lease: LeaseId } -> Option<LeaseInfo> = |q, table| table.lease(q.lease);
+    LeaseById { lease: LeaseId } -> Option<LeaseInfo>
+        = |q, table| table.lease(q.lease), ends = |answer| answer.iter_mut();
     /// The resources of a lease that is held or remembered.
     PicksOf { lease: LeaseId } -> Picks = |q, table| Picks::of(table, q.lease);
     /// The leases of a holder, oldest first.
@@ -44,7 +53,8 @@ queries! {
     /// The leases on a resource, oldest first.
     LeasesOn<'a> { resource: &'a str } -> Vec<LeaseId> = |q, table| table.leases_on(q.resource);
     /// All held leases, oldest first.
-    Leases {} -> Vec<LeaseInfo> = |_, table| table.leases();
+    Leases {} -> Vec<LeaseInfo>
+        = |_, table| table.leases(), ends = |answer| answer.iter_mut();
     /// How many leases are held.
     HeldCount {} -> u32 = |_, table| table.held();
     /// All waiting claims, in the order of the queue.

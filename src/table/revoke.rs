@@ -179,6 +179,12 @@ impl<M: Memory> Table<M> {
         }
     }
 
+    /// The end of the notice of a lease; [`FOREVER`] if it has none.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn notice_of(&self, id: LeaseId) -> Time {
+        self.known_lease(id).map_or(FOREVER, |index| self.notice(index).0)
+    }
+
     /// Is it being revoked, or past its end and only not ended yet? What it holds is as good as given back.
     pub(super) fn is_leaving(&self, index: u32) -> bool {
         let record = self.lease_record(index);

@@ -130,7 +130,7 @@ pub(crate) enum QuickRenewal {
 
 impl Slot {
     /// The state of lease `id` at `now`; `None` if this slot does not hold it (any more).
-    #[cfg(test)]
+    #[inline(always)]
     pub(crate) fn state(&self, id: u64, now: Time) -> Option<LeaseState> {
         self.read(id)?.state(now)
     }

@@ -30,7 +30,6 @@ fn homes_see_whose_a_ticket_is_until_when_it_waits_and_whether_it_is_decided() {
     let [short, long] = [(7, 10), (8, 20)]
         .map(|(owner, wait)| waiting(&t, Claim { owner, wait, ..Claim::one("b", &["x"]) }));
     assert_eq!([short, long].map(|id| t.owner_of_place(t.place_of(id))), [7, 8]);
-    #[cfg(feature = "cluster")]
     assert_eq!([short, long, TicketId(77)].map(|id| t.owner_of_claim(id)), [7, 8, 0]);
     assert_eq!(wait_end(t.memory(), short), Some(10));
     assert_eq!(wait_end(t.memory(), long), Some(20));

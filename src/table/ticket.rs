@@ -1,7 +1,7 @@
 //! The life of a ticket: queued, served or refused, remembered, forgotten.
 
 use super::event::kind;
-use super::layout::{Ticket, flag};
+use super::layout::{Ticket, flag, setting};
 use super::lease::Grant;
 use super::memory::Memory;
 use super::resource::Demand;
@@ -359,6 +359,13 @@ impl<M: Memory> Table<M> {
         record.collected.get() != collected::WITHDRAWN
     }
 
+    /// Was the claim withdrawn after it was granted, and before it was collected?
+    #[cfg(feature = "cluster")]
+    pub(crate) fn is_withdrawn(&self, id: TicketId) -> bool {
+        let known = self.known_ticket(id);
+        known.is_ok_and(|it| self.ticket_record(it).collected.get() == collected::WITHDRAWN)
+    }
+
     /// Whoever would have been told of a decided ticket is gone: it can be forgotten in its time.
     pub(super) fn nobody_asks(&self, index: u32) {
         let record = self.ticket_record(index);
@@ -385,7 +392,7 @@ impl<M: Memory> Table<M> {
         match decode(record.result.get()) {
             TicketState::Granted(lease) => self.leave(match record.collected.get() {
                 // Its owner may have been told, and all others may not know that yet.
-                0 if self.is_of_another(index) => Cancelled::WasCollected(lease),
+                0 if self.is_kept_by_other(index) => Cancelled::WasCollected(lease),
                 0 => {
                     self.set(&record.collected, collected::WITHDRAWN);
                     Cancelled::WasGranted(lease)
@@ -404,6 +411,13 @@ impl<M: Memory> Table<M> {
                 self.leave(Cancelled::Left)
             }
         }
+    }
+
+    /// In a replicated table: does another owner than the issuer keep what this ticket was granted?
+    #[cold]
+    fn is_kept_by_other(&self, index: u32) -> bool {
+        let owner = self.owner_of_ticket(index);
+        self.setting(setting::REPLICATED) && owner != self.issuer.get().owner()
     }
 
     /// Refuses the tickets that were to become children of a lease that has ended.

@@ -17,7 +17,7 @@ use super::{Reason, Table};
 const TICKET: u64 = 1 << 63;
 
 /// Places count from 1, and the children of place `p` from `4p - 2`: so far into the array they share a cache line.
-const FIRST: u32 = NURSERY + 2;
+pub(super) const FIRST: u32 = NURSERY + 2;
 
 /// Marks the place of a timer that is in the nursery.
 const YOUNG: u32 = 1 << 31;

@@ -60,8 +60,7 @@ impl<M: Memory> Table<M> {
             if word.time() != FOREVER && record.timer.get() == 0 {
                 return Err(format!("lease {id} ends at {} but has no timer", word.time()));
             }
-            let known = self.memory.kept().is_none() || self.keeps(index);
-            if known && self.parent_end(index) < self.end_of(index) {
+            if self.parent_end(index) < self.end_of(index) {
                 return Err(format!("lease {id} outlives its parent"));
             }
         }

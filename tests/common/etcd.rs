@@ -1,6 +1,9 @@
 //! Real etcd servers for tests: one or several on loopback, which can be killed, stopped and started again, and which never outlive their test.
 #![allow(dead_code)] // Not every test needs all of it.
 
+#[path = "gateway.rs"]
+pub mod gateway;
+
 use std::fs::{self, File};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddrV4, TcpStream};
@@ -147,6 +150,16 @@ impl Etcd {
     /// How often the data of the first server have changed.
     pub fn revision(&self) -> i64 {
         self.count(0, "etcd_debugging_mvcc_current_revision").expect("it counts") as i64
+    }
+
+    /// The number of members that share a table: each has the key of its session.
+    #[track_caller]
+    pub fn assert_sessions(&self, table: &str, expected: usize) {
+        let bound = |end| gateway::base64(&format!("/ternlease/{table}/s{end}"));
+        let (from, to) = (bound('/'), bound('0'));
+        let body = format!(r#"{{"key":"{from}","range_end":"{to}","keys_only":true}}"#);
+        let found = gateway::call(self.client(0), "kv/range", &body);
+        assert_eq!(found.matches(r#""key":"#).count(), expected, "sessions of {table}: {found}");
     }
 
     /// Kills a server, and comes back when it is gone.

@@ -1,4 +1,5 @@
-// The server that the tests of the cluster home talk to: etcd as it is, in the version that go.mod names.
+// The server that the tests of the cluster home use: etcd as it is, in the version that go.mod names.
+// etcdctl, which scripts/get-etcdctl builds, is a tool of the same module.
 package main
 
 import (

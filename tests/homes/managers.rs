@@ -39,7 +39,7 @@ impl Home {
             #[cfg(target_os = "linux")]
             Home::Host => format!("host:/dev/shm/tern-{name}"),
             #[cfg(feature = "cluster")]
-            Home::Etcd(servers) => format!("etcd://{servers}/{name}"),
+            Home::Etcd(servers) => format!("etcd://{servers}/{name}?member=own"),
         }
     }
 

@@ -86,6 +86,7 @@ impl World {
             numbers: None,
             implied_wants,
             deadlocks,
+            replicated: false,
         };
         World {
             settings,

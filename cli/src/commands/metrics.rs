@@ -22,6 +22,7 @@ pub fn run(place: &Place, _args: &Args) -> Result<ExitCode, Failure> {
     let mut text = families_by_name(&pool.manager().metrics());
     about_devices(&mut text, &view);
     about_line_and_processes(&mut text, &view, &pool);
+    about_cluster(&mut text, &pool);
     text.push_str("# EOF\n");
     put(text)?;
     Ok(ExitCode::SUCCESS)
@@ -94,6 +95,29 @@ fn about_line_and_processes(text: &mut String, view: &View, pool: &GpuPool) {
         ("roll_backs", "Changes undone because their author died.", host.roll_backs),
     ] {
         family(text, "counter", name, help, [(String::new(), value as f64)]);
+    }
+}
+
+/// The condition of etcd and of the log, if machines share the pool and etcd answers.
+fn about_cluster(text: &mut String, pool: &GpuPool) {
+    let Ok(info) = pool.manager().cluster_info() else { return };
+    let quota = info.database_quota_bytes.map(|bytes| bytes as f64);
+    for (name, help, value) in [
+        ("processes", "Processes that share the pool.", Some(info.processes.into())),
+        ("etcd_database_bytes", "Size of the database of etcd.", Some(info.database_bytes as f64)),
+        ("etcd_quota_bytes", "Size at which etcd accepts no writes.", quota),
+        ("etcd_revisions", "Revisions that etcd keeps.", Some(info.revisions as f64)),
+        ("etcd_problems", "Alarms of etcd.", Some(info.etcd_problems.len() as f64)),
+        ("etcd_read_seconds", "Time of one read.", Some(info.read_time.as_secs_f64())),
+        (
+            "clock_difference_seconds",
+            "Least difference between the clocks of machines.",
+            Some(info.clock_difference.as_secs_f64()),
+        ),
+        ("log_entries", "Entries of the log so far.", Some(info.entries as f64)),
+        ("log_stored_entries", "Entries that etcd stores.", Some(info.stored_entries as f64)),
+    ] {
+        family(text, "gauge", name, help, value.map(|value| (String::new(), value)));
     }
 }
 

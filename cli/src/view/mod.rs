@@ -9,7 +9,7 @@ pub mod words;
 
 use std::time::Duration;
 
-use ternlease::{DeviceStatus, ExpectedWait, GpuPool, LeaseId, LeaseInfo, TicketInfo, Time};
+use ternlease::{DeviceStatus, ExpectedWait, GpuPool, LeaseId, LeaseInfo, Taken, TicketInfo, Time};
 
 use crowd::{Crowd, Who};
 
@@ -25,7 +25,8 @@ pub struct View {
     pub now: Time,
     /// Its devices, in the pool's order.
     pub devices: Vec<Device>,
-    /// All leases that are held, oldest first.
+    /// All leases that are held, oldest first, without those by which a process in a cluster is
+    /// present on its node.
     pub leases: Vec<Lease>,
     /// All claims that wait, in order.
     pub line: Vec<Waiting>,
@@ -109,7 +110,12 @@ impl View {
             let device = devices.iter().find(|device| device.key == *key);
             device.map_or_else(|| key.clone(), |device| device.name.clone())
         };
-        let leases = manager.leases().into_iter().map(|info| Lease {
+        let is_presence = |info: &LeaseInfo| {
+            let is_node = |taken: &Taken| taken.resource.starts_with("node:");
+            manager.session_left().is_some() && info.takes.iter().all(is_node)
+        };
+        let leases = manager.leases().into_iter().filter(|info| !is_presence(info));
+        let leases = leases.map(|info| Lease {
             who: crowd.who_has(info.owner, info.id),
             devices: info.takes.iter().map(|taken| name_of(&taken.resource)).collect(),
             elsewhere: info

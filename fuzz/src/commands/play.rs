@@ -14,7 +14,8 @@ fn settings(kind: u8) -> Settings {
         _ => Limits { leases: 2, tickets: 3, resources: 3, history: 1 },
     };
     let deadlocks = [DeadlockPolicy::Report, DeadlockPolicy::Break][usize::from(kind >> 1 & 1)];
-    Settings { limits, deadlocks, implied_wants: kind & 4 != 0, ..Settings::default() }
+    let (implied_wants, replicated) = (kind & 4 != 0, kind & 8 != 0);
+    Settings { limits, deadlocks, implied_wants, replicated, ..Settings::default() }
 }
 
 /// Up to 15 units of time; for large bytes as many units that are much longer.

@@ -1,46 +1,30 @@
-//! What a process reads from etcd, after somebody else with rights to its keys has been there: it makes no sense, or the table works. Never a
-//! panic, a hang, or memory without end.
+//! Values in etcd that any client with write access can write: a value is refused, or it is applied
+//! and all replicas agree. Never a panic, a hang or memory without bound.
 //!
-//! [`pool`] has what etcd contains of a table that was used, [`damage`] changes it, [`user`] comes to it, or was there before.
+//! The first byte of an input selects what the other bytes are: one value ([`values`]), a log of
+//! encoded entries, or a log of steps ([`steps`]), each of which makes an entry or a snapshot.
+//! [`replicas`] applies entries to two replicas and compares them.
+//! `src/home/cluster/etcd_values.rs` makes the corpus and plays it in each run of the unit tests.
 #![no_main]
 
 #[path = "../choices.rs"]
 mod choices;
-mod copy;
-mod damage;
-#[path = "../../../tests/sim/src/keyspace.rs"]
-#[allow(dead_code)] // Only the simulator uses all of it.
-mod keyspace;
-#[path = "../../../tests/sim/src/memory_store.rs"]
-#[allow(dead_code)]
-mod memory_store;
-mod pool;
+mod play;
 #[path = "../records.rs"]
 mod records;
-mod user;
+mod replicas;
+mod steps;
+mod values;
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target};
 
-/// So many bytes decide about one change, or one call.
-const RECORD: usize = 8;
-
-/// A run has no more of them.
-const MOST: usize = 64;
-
-fuzz_target!(init: pool::make_all(), |bytes: &[u8]| {
-    let Some((&kind, rest)) = bytes.split_first() else { return };
-    // Bytes as they are, and what was damaged.
-    if kind % 4 == 3 {
-        return copy::check_values(rest);
-    }
-    let mut user = user::User::new(kind);
-    rest.chunks(RECORD).take(MOST).for_each(|record| user.take(record));
-});
+fuzz_target!(|bytes: &[u8]| play::play(bytes));
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
-    // The first byte says what the others are.
-    if size < 1 + RECORD || data[0] % 4 == 3 || seed.is_multiple_of(8) {
+    let is_steps = data.first().is_some_and(|kind| play::is_steps(*kind));
+    if !is_steps || size < play::HEAD + steps::STEP || seed.is_multiple_of(8) {
         return libfuzzer_sys::fuzzer_mutate(data, size, max_size);
     }
-    1 + records::mutate::<RECORD>(&mut data[1..], size - 1, max_size - 1, seed)
+    let (size, max_size) = (size - play::HEAD, max_size - play::HEAD);
+    play::HEAD + records::mutate::<{ steps::STEP }>(&mut data[play::HEAD..], size, max_size, seed)
 });

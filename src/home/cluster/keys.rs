@@ -1,19 +1,22 @@
-//! How the keys of one table are called.
+//! The keys of one table.
 //!
 //! ```text
-//! shape         how much fits into the table
-//! head          the number of the last change: whoever makes the next one must find it as it left it
-//! base          the number of the change up to which there is a whole copy
-//! b/NUMBER/PART a whole copy, in pieces
-//! d/NUMBER      a change, as a difference
-//! s/OWNER       a process that lives, as long as its session does
-//! s/0000        touched when all processes have to look at the table
-//! w/OWNER       touched when somebody has changed what is this process's
-//! m/OWNER       the mark of the last change that this process has made
-//! n/NODE        the devices of a machine, as it has published them
+//! shape             the versions, the limits and the time 0 of the table
+//! head              the last entry of the log; its version counts the entries
+//! l/SESSION/NUMBER  the entries of one session, numbered from 0; ffffffffffffffff: its end
+//! s/SESSION         a session that lasts
+//! w/SESSION         written when a lease of this session was ended by another one
+//! base              the position of the snapshot
+//! b/POSITION/PIECE  the pieces of a snapshot
+//! n/NODE            the devices of a machine, as it publishes them
 //! ```
+//!
+//! SESSION is the id of the session in the store, which is never used again, in hexadecimal.
 
-use super::kv::Range;
+use super::store::Range;
+
+/// The number of the entry that ends a session.
+pub const END: u64 = u64::MAX;
 
 /// The keys of one table all begin with its name.
 #[derive(Debug, Clone)]
@@ -24,10 +27,6 @@ pub struct Keys {
 impl Keys {
     pub fn new(name: &str) -> Self {
         Keys { prefix: format!("/ternlease/{name}/") }
-    }
-
-    pub fn all(&self) -> Range {
-        Range { from: self.prefix.clone(), to: after(&self.prefix) }
     }
 
     pub fn shape(&self) -> String {
@@ -42,56 +41,63 @@ impl Keys {
         format!("{}base", self.prefix)
     }
 
-    pub fn piece(&self, number: u64, part: usize) -> String {
-        format!("{}b/{number:016x}/{part:04x}", self.prefix)
+    pub fn piece(&self, position: u64, piece: usize) -> String {
+        format!("{}b/{position:016x}/{piece:04x}", self.prefix)
     }
 
-    /// The copies that were made of earlier changes than this one.
-    pub fn pieces_before(&self, number: u64) -> Range {
-        Range { from: format!("{}b/", self.prefix), to: format!("{}b/{number:016x}/", self.prefix) }
+    pub fn pieces(&self, position: u64) -> Range {
+        Range { from: self.piece(position, 0), to: format!("{}b/{position:016x}0", self.prefix) }
     }
 
-    pub fn change(&self, number: u64) -> String {
-        format!("{}d/{number:016x}", self.prefix)
+    /// The pieces of all snapshots before this position.
+    pub fn pieces_before(&self, position: u64) -> Range {
+        Range { from: format!("{}b/", self.prefix), to: self.piece(position, 0) }
     }
 
-    pub fn changes_from(&self, number: u64) -> Range {
-        Range { from: self.change(number), to: format!("{}d0", self.prefix) }
+    pub fn entry(&self, session: i64, number: u64) -> String {
+        format!("{}l/{session:016x}/{number:016x}", self.prefix)
     }
 
-    /// The first `count` of [`Self::changes_from`].
-    pub fn some_changes_from(&self, number: u64, count: u64) -> Range {
-        Range { from: self.change(number), to: self.change(number.saturating_add(count)) }
+    pub fn entries(&self) -> Range {
+        Range { from: format!("{}l/", self.prefix), to: format!("{}l0", self.prefix) }
     }
 
-    pub fn changes_up_to(&self, number: u64) -> Range {
-        Range { from: format!("{}d/", self.prefix), to: self.change(number + 1) }
+    /// The entries of a session up to and including a number.
+    pub fn entries_up_to(&self, session: i64, number: u64) -> Range {
+        Range { from: self.entry(session, 0), to: format!("{}\0", self.entry(session, number)) }
     }
 
-    pub fn owner(&self, owner: u16) -> String {
-        format!("{}s/{owner:04x}", self.prefix)
+    /// The session and the number of an entry.
+    pub fn entry_of(&self, key: &str) -> Option<(i64, u64)> {
+        let (session, number) =
+            key.strip_prefix(&self.prefix)?.strip_prefix("l/")?.split_once('/')?;
+        Some((i64::from_str_radix(session, 16).ok()?, u64::from_str_radix(number, 16).ok()?))
     }
 
-    pub fn owners(&self) -> Range {
+    pub fn session(&self, session: i64) -> String {
+        format!("{}s/{session:016x}", self.prefix)
+    }
+
+    pub fn sessions(&self) -> Range {
         Range { from: format!("{}s/", self.prefix), to: format!("{}s0", self.prefix) }
     }
 
-    /// Which process a key is of.
-    pub fn owner_of(&self, key: &str) -> Option<u16> {
-        let owner = u16::from_str_radix(key.strip_prefix(&self.prefix)?.strip_prefix("s/")?, 16);
-        owner.ok().filter(|owner| *owner != 0)
+    /// The session that a key of [`Self::sessions`] stands for.
+    pub fn session_of(&self, key: &str) -> Option<i64> {
+        i64::from_str_radix(key.strip_prefix(&self.prefix)?.strip_prefix("s/")?, 16).ok()
     }
 
-    /// What a process hears that has this number; all do, if it is 0: it is among the keys of those who live, of which all hear.
-    pub fn bell(&self, owner: u16) -> String {
-        match owner {
-            0 => self.owner(0),
-            _ => format!("{}w/{owner:04x}", self.prefix),
-        }
+    pub fn hint(&self, session: i64) -> String {
+        format!("{}w/{session:016x}", self.prefix)
     }
 
-    pub fn mark(&self, owner: u16) -> String {
-        format!("{}m/{owner:04x}", self.prefix)
+    pub fn hints(&self) -> Range {
+        Range { from: format!("{}w/", self.prefix), to: format!("{}w0", self.prefix) }
+    }
+
+    /// The session that a key of [`Self::hints`] notifies.
+    pub fn hinted(&self, key: &str) -> Option<i64> {
+        i64::from_str_radix(key.strip_prefix(&self.prefix)?.strip_prefix("w/")?, 16).ok()
     }
 
     pub fn node(&self, name: &str) -> String {
@@ -102,27 +108,8 @@ impl Keys {
         Range { from: format!("{}n/", self.prefix), to: format!("{}n0", self.prefix) }
     }
 
-    /// Which machine a key is of.
+    /// The machine that a key of [`Self::nodes`] is of.
     pub fn node_of<'k>(&self, key: &'k str) -> Option<&'k str> {
         key.strip_prefix(&self.prefix)?.strip_prefix("n/")
     }
-
-    /// What a key that is one of a change says: its number.
-    pub fn number_of(&self, key: &str) -> Option<u64> {
-        let digits = key.strip_prefix(&self.prefix)?.strip_prefix("d/")?;
-        u64::from_str_radix(digits, 16).ok()
-    }
-
-    /// The number and the part of a piece of a copy.
-    pub fn piece_of(&self, key: &str) -> Option<(u64, usize)> {
-        let (number, part) = key.strip_prefix(&self.prefix)?.strip_prefix("b/")?.split_once('/')?;
-        Some((u64::from_str_radix(number, 16).ok()?, usize::from_str_radix(part, 16).ok()?))
-    }
-}
-
-/// The first key behind all that begin with this.
-fn after(prefix: &str) -> String {
-    let mut bytes = prefix.as_bytes().to_vec();
-    *bytes.last_mut().expect("a prefix is not empty") += 1;
-    String::from_utf8(bytes).expect("a prefix ends with a slash")
 }

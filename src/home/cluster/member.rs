@@ -1,270 +1,1152 @@
-//! A process that takes part in a table of many machines: how it comes, what its ticker does, how it goes.
+//! A process as a member of a table that machines share.
+//!
+//! Every change of the table is an entry of a log in the store. A member appends entries, and
+//! applies all entries in the order of the store to its replica. The reply to a command is what
+//! its own replica replies when the entry is applied.
+//!
+//! Data structure: [`State`], under one lock: the replica, entries that were received before
+//! their turn, the commands that are not appended yet, and the one batch that is being appended.
+//!
+//! Invariants:
+//!
+//! * *The store orders entries.* `head` is written with each entry, so its version is the position
+//!   of the entry. Entries reach `State::early` from the reply to an append, from a watch of `head`
+//!   and from reads, in any order and more than once. They are applied in the order of positions.
+//! * *A command is applied once or not at all.* A request with an unknown outcome is repeated with
+//!   the same key until the outcome is known or the session may have ended. The transaction requires
+//!   that the key does not exist, and that the last entry of the session is unchanged. Truncation
+//!   keeps the last entry of each session, so that a late request never appends an entry again.
+//! * *No command of an ended session is applied.* The transaction requires the key of the session.
+//!   The end of a session is an entry too, which requires that this key does not exist.
+//! * *At most one batch is in flight*, so that commands of a process keep their order.
+//! * *Held here implies held in the store.* From the deadline of the session on, which is counted
+//!   from when its renewal was sent, nothing is reported as held (`own.rs`).
+//!
+//! Locking rule: no thread waits for the store with the lock. Listeners of the store only take the
+//! lock if it is free. Wakers are called after unlock ([`Locked`]).
 
-use std::ops::Range;
-use std::sync::Arc;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::ops::{Deref, DerefMut};
+use std::sync::atomic::Ordering::{AcqRel, Acquire};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-use super::execute::PAUSE;
-use super::home::{ClusterHome, State};
-use crate::home::Home;
-use crate::home::clock::Clock;
-use crate::home::cluster::etcd::{Config, half_to_whole};
-use crate::home::cluster::kv::Engine;
-use crate::home::cluster::{Conditions, Failure, Group, Made, Part, Replica, Seat};
-use crate::home::open::{OpenError, OpenErrorKind};
-use crate::home::ticker::Ticked;
-use crate::home::waiters::WakeList;
-use crate::rt;
-use crate::table::{
-    Error, FOREVER, Memory, Reason, Settings, Table, Time, first_sequence, sequence_at,
+use super::counters::{self, Counters};
+use super::entry::{LogEntry, What, hash_of};
+use super::etcd::Config;
+use super::keys::Keys;
+use super::own::LostSession;
+use super::replica::{Applied, Replica, Stop};
+use super::shape::Shape;
+use super::store::{
+    Change, Compare, Entry, Op, Range, Read, Revision, Session, Store, StoreError, Txn, TxnReply,
+    Watch, WatchEvent,
 };
+use crate::home::Dropped;
+use crate::home::clock::Clock;
+use crate::home::ticker::Ticker;
+use crate::home::waiters::{Waiters, WakeList};
+use crate::rt::{self, Condvar, Mutex, MutexGuard, Thread};
+use crate::table::codec::{self, AnyReply, Decode};
+use crate::table::command::{Collect, Release, Renew, Revoke, Transfer};
+use crate::table::{Command, Effect, Error, FOREVER, LeaseId, Picks, TicketId, Time, wait_end};
 
-/// How often the ticker looks if it hears nothing.
-const NAP: Duration = Duration::from_secs(1);
+/// How often a request is sent to a store that does not answer, before commands are refused.
+pub(super) const ATTEMPTS: u32 = 3;
 
-/// How long a process that waits for nothing leaves what is due to those whom it concerns: they may be dead or stopped.
-const LATE: Duration = Duration::from_millis(500);
+/// Between two such requests.
+pub(super) const PAUSE: Duration = Duration::from_millis(100);
 
-impl ClusterHome {
-    /// The home of the table of that name in an engine, which is made with these settings if there
-    /// is none.
-    pub fn open(
-        engine: Box<dyn Engine>,
+/// How long a member that follows the log waits for an entry before it reads the log.
+const WATCH_DELAY: Duration = Duration::from_millis(50);
+
+/// A batch has at most so many commands, and so many bytes unless it is one command.
+const BATCH_COMMANDS: usize = 1000;
+const BATCH_BYTES: usize = 256 << 10;
+
+/// How long a thread waits for a reply before it looks again.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// How long a member follows the log after it met entries of others, in microseconds.
+pub(super) const CONTENDING: Time = 2_000_000;
+
+/// An append notifies at most so many other members; the others are notified after it.
+const NOTIFIED: usize = 64;
+
+/// The fields of these commands begin with a lease.
+const LEASE_COMMANDS: [u8; 4] = [Release::TAG, Renew::TAG, Revoke::<String>::TAG, Transfer::TAG];
+
+/// See the module's text.
+#[derive(Debug)]
+pub(super) struct Member {
+    pub me: Weak<Member>,
+    pub store: Box<dyn Store>,
+    pub config: Config,
+    pub keys: Keys,
+    pub shape: Shape,
+    /// The last write of the shape. An entry requires that it is still the same.
+    pub shape_revision: Revision,
+    pub clock: Clock,
+    /// Of all processes of this node with this etcd user.
+    pub principal: u32,
+    pub process: u32,
+    state: Mutex<State>,
+    /// Entries were applied, or an append has ended.
+    pub changed: Condvar,
+    pub heard: parking_lot::Mutex<Heard>,
+    /// The session; `None` before the first one and after it was dropped.
+    pub session: parking_lot::Mutex<Option<Box<dyn Session>>>,
+    /// The session may have ended. Stays set until there is another one.
+    pub lost: AtomicBool,
+    /// Counts the losses of the session and the recoveries: odd while there is no session.
+    pub turns: AtomicU64,
+    /// Since when the store does not answer, by [`Clock::Real`]; 0 if it answers.
+    pub silent_since: AtomicU64,
+    /// Why no request is sent any more. Final.
+    refused: OnceLock<Error>,
+    /// The last home is closed: no thread joins again.
+    pub leaving: AtomicBool,
+    pub closed: AtomicBool,
+    /// How many homes of this process use it.
+    pub homes: AtomicUsize,
+    pub counters: Counters,
+    pub ticker: Ticker,
+    /// Notices the end of the session by the clock of this process.
+    pub session_ticker: Ticker,
+}
+
+/// What listeners of the store have reported, until a thread that has the lock takes it.
+#[derive(Debug, Default)]
+pub(super) struct Heard {
+    /// Positions, revisions and bytes of entries.
+    entries: Vec<(u64, Revision, Vec<u8>)>,
+    /// Sessions whose keys were deleted.
+    pub ended: BTreeSet<i64>,
+    /// Changes may have been missed, or another member has ended a lease of this one.
+    pub stale: bool,
+    /// Ends of sessions may have been missed.
+    pub missed_ends: bool,
+    /// Wakers that a listener must not call.
+    wake: WakeList,
+    ticker: Option<Thread>,
+    session_ticker: Option<Thread>,
+}
+
+/// A session that has joined.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Joined {
+    pub id: i64,
+    /// The revision that created its key.
+    pub created: Revision,
+    pub owner: u16,
+}
+
+/// A batch that is being appended.
+#[derive(Debug)]
+struct InFlight {
+    number: u64,
+    calls: Vec<u64>,
+    /// Tickets that the first commands collect.
+    collected: Vec<TicketId>,
+    /// Sessions that the same transaction notifies.
+    notified: BTreeSet<i64>,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    pub replica: Replica,
+    pub waiters: Waiters,
+    /// To be called after unlock.
+    pub wake: WakeList,
+    early: BTreeMap<u64, (Revision, Vec<u8>)>,
+    pub session: Joined,
+    /// Commands with the numbers of their calls.
+    pending: VecDeque<(u64, Vec<u8>)>,
+    pub appending: bool,
+    in_flight: Option<InFlight>,
+    last_call: u64,
+    replies: HashMap<u64, Result<AnyReply, Error>>,
+    /// By how much the time of the table is ahead of the clock of this process, which no other
+    /// machine moves.
+    pub lag: Time,
+    /// The ends of the leases of this process, by its clock.
+    pub ends: BTreeMap<LeaseId, Time>,
+    /// No local end is earlier.
+    pub ends_due: Time,
+    /// Leases that are being renewed by an entry, one element for each renewal: they do not expire.
+    pub renewing: Vec<LeaseId>,
+    /// Claims of this process that may still wait.
+    pub tickets: BTreeSet<TicketId>,
+    /// Tickets whose reply was collected here, which the log does not know yet.
+    pub collected: Vec<TicketId>,
+    /// When the first of them was collected, by [`Clock::Real`].
+    pub collected_at: Time,
+    /// Tickets that are being withdrawn.
+    pub withdrawing: BTreeSet<TicketId>,
+    /// What is given back when the store can be reached.
+    pub dropped: BTreeSet<Dropped>,
+    pub lost: Option<Arc<LostSession>>,
+    /// The last loss before this process joined again.
+    pub lost_before: Option<Arc<LostSession>>,
+    /// The claims that waited when a session was lost last.
+    pub lost_tickets: BTreeSet<TicketId>,
+    /// Sessions whose end this member has appended, or has tried to.
+    pub ending: BTreeSet<i64>,
+    /// Sessions to notify of changes of their leases.
+    pub hints: BTreeSet<i64>,
+    /// The position of the last known snapshot, and the last write of `base`.
+    pub base: (u64, Revision),
+    pub snapshot_due: bool,
+    /// Reports new entries, while this member follows the log.
+    following: Option<Box<dyn Watch>>,
+    /// Until when it follows the log without a waiter, by [`Clock::Real`].
+    pub contending_until: Time,
+    /// When the replica was last known to be up to date, by [`Clock::Real`].
+    pub fresh_at: Time,
+}
+
+/// The lock. Wakers are called when it is dropped.
+pub(super) struct Locked<'a> {
+    member: &'a Member,
+    guard: Option<MutexGuard<'a, State>>,
+}
+
+impl Deref for Locked<'_> {
+    type Target = State;
+    fn deref(&self) -> &State {
+        self.guard.as_deref().expect("the lock is held until it is dropped")
+    }
+}
+
+impl DerefMut for Locked<'_> {
+    fn deref_mut(&mut self) -> &mut State {
+        self.guard.as_deref_mut().expect("the lock is held until it is dropped")
+    }
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        self.unlock();
+    }
+}
+
+impl Locked<'_> {
+    fn unlock(&mut self) {
+        if let Some(mut state) = self.guard.take() {
+            let wake = std::mem::take(&mut state.wake);
+            drop(state);
+            wake.wake();
+            // A listener found the lock taken.
+            if !self.member.heard.lock().entries.is_empty() {
+                self.member.apply_heard();
+            }
+        }
+    }
+
+    /// Unlocks, waits until entries were applied or an append has ended, and locks. May return
+    /// earlier.
+    pub fn wait(&mut self, limit: Duration) {
+        if self.wake.is_empty() {
+            if let Some(guard) = &mut self.guard {
+                self.member.changed.wait_for(guard, limit);
+            }
+        } else {
+            // What the caller waits for may happen while the wakers are called.
+            let member = self.member;
+            self.unlock();
+            self.guard = Some(member.state.lock());
+        }
+        self.member.take_entries(self);
+    }
+}
+
+/// What became of an append.
+enum Sent {
+    /// It was done at this revision; the value of `head` before.
+    Done(Revision, Option<Entry>),
+    /// An earlier request had done it at this revision.
+    DoneBefore(Revision),
+    /// It was not done, and never will be.
+    NotDone,
+    /// The session may have ended before the outcome was known.
+    Unknown,
+}
+
+impl Member {
+    /// A member that has read no entry yet, and has no session.
+    pub fn new(
+        store: Box<dyn Store>,
         config: Config,
-        mut settings: Settings,
-    ) -> Result<Arc<Self>, OpenError> {
-        let since_1970 = rt::since_1970();
-        let shape = Part::agree(&*engine, &config, settings.limits)
-            .map_err(|why| OpenError::connect(&config.endpoints, &why))?;
-        settings.limits = shape.limits;
-        settings.first_sequence = first_sequence(shape.limits, since_1970);
-        settings.numbers = Some(numbers_by_the_calendar);
-        let memory = Replica::try_new(&shape.limits.sizes());
-        let (replica, arrays) = memory.ok_or_else(OpenError::no_memory)?;
-        let table = Table::try_attach(arrays, settings).ok_or_else(OpenError::no_memory)?;
-        let part = Part::new(engine, config, replica.clone());
-        let mut store = part.new_store();
-        while !store.load(part.kv()).map_err(unreadable)? {
-            table.prepare(settings);
-            let delta = part.delta_of(replica.changes(&replica.take_written()));
-            match store.make(part.kv(), &delta, Vec::new(), &[]) {
-                Ok(Made::Done) => break,
-                // Somebody else has made it, or this was made after all: the next look tells.
-                Ok(Made::Overtaken(_) | Made::Forgotten(_)) | Err(Failure::InDoubt(_)) => {
-                    replica.clear();
-                }
-                Err(failure) => return Err(unreadable(failure)),
-            }
-        }
-        replica.take_written();
-        if table.verify().is_err() {
-            return Err(unreadable(Failure::Corrupt));
-        }
-        let seat = part.find_seat();
-        let seat =
-            seat.map_err(|why| OpenError::store("cannot register this process in etcd", &why))?;
+        shape: Shape,
+        shape_revision: Revision,
+        replica: Replica,
+        principal: u32,
+    ) -> Arc<Member> {
         let clock = Clock::shared(|| shape.now());
-        clock.at_least(table.now());
-        let home = Arc::new(ClusterHome::new(table, clock, part, Group::new(replica, store)));
-        match home.move_in(seat) {
-            Ok(()) => Ok(home),
-            Err(refused) => {
-                home.close();
-                Err(refused)
-            }
-        }
+        let state = State {
+            replica,
+            waiters: Waiters::default(),
+            wake: WakeList::default(),
+            early: BTreeMap::new(),
+            session: Joined::default(),
+            pending: VecDeque::new(),
+            appending: false,
+            in_flight: None,
+            last_call: 0,
+            replies: HashMap::new(),
+            lag: 0,
+            ends: BTreeMap::new(),
+            ends_due: Time::MAX,
+            renewing: Vec::new(),
+            tickets: BTreeSet::new(),
+            collected: Vec::new(),
+            collected_at: 0,
+            withdrawing: BTreeSet::new(),
+            dropped: BTreeSet::new(),
+            lost: None,
+            lost_before: None,
+            lost_tickets: BTreeSet::new(),
+            ending: BTreeSet::new(),
+            hints: BTreeSet::new(),
+            base: (0, 0),
+            snapshot_due: false,
+            following: None,
+            contending_until: 0,
+            fresh_at: 0,
+        };
+        Arc::new_cyclic(|me| Member {
+            me: me.clone(),
+            store,
+            keys: Keys::new(&config.name),
+            config,
+            shape,
+            shape_revision,
+            clock,
+            principal,
+            process: std::process::id(),
+            state: Mutex::new(state),
+            changed: Condvar::new(),
+            heard: parking_lot::Mutex::default(),
+            session: parking_lot::Mutex::new(None),
+            lost: AtomicBool::new(false),
+            turns: AtomicU64::new(0),
+            silent_since: AtomicU64::new(0),
+            refused: OnceLock::new(),
+            leaving: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            homes: AtomicUsize::new(1),
+            counters: Counters::default(),
+            ticker: Ticker::default(),
+            session_ticker: Ticker::default(),
+        })
     }
-}
 
-/// Numbers for ids are never below the wall clock: a table that was restored from an older backup
-/// does not remember the ids that were issued since. A range without an end, so that the clock is
-/// asked for each number.
-fn numbers_by_the_calendar(bits: u32) -> Range<u64> {
-    // No clock, however wrong, leads to ids of 2^63 and above.
-    sequence_at(bits, rt::since_1970()).min(1 << (62 - bits.min(31)))..0
-}
-
-fn unreadable(failure: Failure) -> OpenError {
-    match failure {
-        Failure::Engine(why) | Failure::InDoubt(why) => {
-            OpenError::store("cannot read or write the table in etcd", &why)
-        }
-        // Only a copy that has followed another history finds that.
-        Failure::Corrupt | Failure::Diverged => {
-            let problem = "the table in etcd is damaged; delete its keys once no process uses it";
-            OpenError::new(OpenErrorKind::Corrupt, problem)
-        }
+    pub fn is_forked(&self) -> bool {
+        self.process != std::process::id()
     }
-}
 
-impl Ticked for ClusterHome {
-    /// Runs what is due, ends what gone processes had and wakes the waiters of this process.
-    fn run_due(&self) -> bool {
-        let part = &self.part;
-        if self.steps.is_closed() || part.is_forked() {
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Acquire)
+    }
+
+    pub fn is_leaving(&self) -> bool {
+        self.leaving.load(Acquire)
+    }
+
+    /// Does the session certainly last? Once that was not certain, what the process held is over,
+    /// also if the session continues.
+    pub fn is_sure(&self) -> bool {
+        if self.lost.load(Acquire) {
             return false;
         }
-        if part.refusal().is_some() {
-            // Nothing is asked of etcd any more, and the session ends there.
-            part.drop_session();
-            if !self.steps.is_poisoned() && self.read(|table| table.is_corrupt()) {
-                self.poison();
+        let sure = self.refusal().is_none() && !self.sure_for().is_zero();
+        if !sure {
+            self.lose_session();
+        }
+        sure
+    }
+
+    /// For how long the session certainly lasts without another answer of the store.
+    pub fn sure_for(&self) -> Duration {
+        let deadline = self.session.lock().as_ref().map_or(0, |session| session.deadline());
+        Duration::from_micros(deadline.saturating_sub(Clock::Real.now()))
+    }
+
+    /// For how long the session has been over; zero if its deadline is not known any more.
+    pub fn over_for(&self) -> Duration {
+        match self.session.lock().as_ref().map_or(0, |session| session.deadline()) {
+            0 => Duration::ZERO,
+            deadline => Duration::from_micros(Clock::Real.now().saturating_sub(deadline)),
+        }
+    }
+
+    pub fn lose_session(&self) {
+        if !self.lost.swap(true, AcqRel) {
+            self.wake_threads();
+        }
+    }
+
+    /// Wakes the threads of this member.
+    pub fn wake_threads(&self) {
+        let heard = self.heard.lock();
+        for thread in [&heard.ticker, &heard.session_ticker].into_iter().flatten() {
+            thread.unpark();
+        }
+    }
+
+    pub fn set_threads(&self) {
+        let mut heard = self.heard.lock();
+        heard.ticker = self.ticker.thread();
+        heard.session_ticker = self.session_ticker.thread();
+    }
+
+    pub fn wake_ticker(&self) {
+        if let Some(ticker) = &self.heard.lock().ticker {
+            ticker.unpark();
+        }
+    }
+
+    /// Why every command is refused: the store does not have the table that this process has read.
+    pub fn refusal(&self) -> Option<Error> {
+        self.refused.get().copied().or_else(|| self.store.refusal())
+    }
+
+    /// From now on every command is refused with this error.
+    pub fn refuse(&self, error: Error) {
+        // Keep the first error.
+        let _ = self.refused.set(error);
+        self.lose_session();
+    }
+
+    /// Drops the session, which is not renewed any more.
+    pub fn drop_session(&self) {
+        let session = self.session.lock().take();
+        drop(session);
+    }
+
+    pub fn lock(&self) -> Locked<'_> {
+        let mut state = Locked { member: self, guard: Some(self.state.lock()) };
+        self.take_entries(&mut state);
+        state
+    }
+
+    /// Reads the replica of a forked child.
+    #[allow(unsafe_code)]
+    pub fn read_forked<T>(&self, read: impl FnOnce(&Replica) -> T) -> T {
+        // SAFETY: a forked child has one thread, and this reads cells, which no thread changes.
+        let state = unsafe { &*self.state.data_ptr() };
+        read(&state.replica)
+    }
+
+    /// Sends a command, and returns the reply of the table.
+    pub fn execute(&self, command: Vec<u8>) -> Result<AnyReply, Error> {
+        let mut state = self.lock_joined()?;
+        let call = state.enqueue(command);
+        self.wait_for_reply(state, call).1
+    }
+
+    /// As [`Self::execute`], for commands that are sent together.
+    pub fn execute_all(
+        &self,
+        commands: Vec<Vec<u8>>,
+    ) -> Result<Vec<Result<AnyReply, Error>>, Error> {
+        let mut state = self.lock_joined()?;
+        let calls: Vec<u64> = commands.into_iter().map(|it| state.enqueue(it)).collect();
+        let mut replies = Vec::new();
+        for call in calls {
+            let (unlocked, reply) = self.wait_for_reply(state, call);
+            state = unlocked;
+            replies.push(reply);
+        }
+        Ok(replies)
+    }
+
+    /// Appends what waits for the next entry, if another thread does not.
+    pub fn flush(&self) {
+        if let Ok(state) = self.lock_joined()
+            && !state.appending
+        {
+            drop(self.append(state));
+        }
+    }
+
+    /// The lock, if there is a session.
+    fn lock_joined(&self) -> Result<Locked<'_>, Error> {
+        let mut state = self.lock();
+        let until = rt::instant() + PAUSE * ATTEMPTS;
+        while !self.is_sure() {
+            if self.is_closed() {
+                return Err(Error::Closed);
             }
-            self.give_up_waiting();
-            rt::park_timeout(NAP);
-            return true;
+            if let Some(error) = self.refusal() {
+                return Err(error);
+            }
+            if rt::instant() >= until {
+                return Err(Error::Unavailable);
+            }
+            state.wait(PAUSE);
         }
-        if !part.is_sure() {
-            self.give_up_waiting();
-            // If that fails, it is tried again.
-            let _ = self.begin_again(part);
+        Ok(state)
+    }
+
+    fn wait_for_reply<'a>(
+        &'a self,
+        mut state: Locked<'a>,
+        call: u64,
+    ) -> (Locked<'a>, Result<AnyReply, Error>) {
+        loop {
+            if let Some(reply) = state.replies.remove(&call) {
+                return (state, reply);
+            }
+            match state.appending {
+                true => state.wait(LOOK),
+                false => state = self.append(state),
+            }
         }
-        let state = self.state.lock();
-        let (subscribed, awaited) = (state.waiters.has_subscribers(), state.is_awaited());
+    }
+
+    /// Appends the first pending commands, and applies the log up to them.
+    fn append<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
+        if !self.is_sure() {
+            // The last entry of the session may be unknown.
+            let error = self.refusal().unwrap_or(Error::Unavailable);
+            let State { pending, replies, .. } = &mut *state;
+            replies.extend(pending.drain(..).map(|(call, _)| (call, Err(error))));
+            self.changed.notify_all();
+            return state;
+        }
+        let (mut batch, commands) = state.take_batch();
+        let (session, number) = (state.session, batch.number);
+        let last_revision = state.replica.last_of(session.id).map_or(0, |(_, revision)| revision);
+        let others = commands.iter().filter_map(|command| state.other_session_of(command));
+        let others: BTreeSet<i64> = others.take(NOTIFIED).collect();
+        batch.notified.clone_from(&others);
+        let now = self.entry_time(&state);
+        let (seen, check) = (state.replica.seen(), state.replica.check());
+        state.in_flight = Some(batch);
+        state.appending = true;
         drop(state);
-        let gone = part.hearing.take_gone();
-        if !gone.is_empty() && !awaited {
-            // All hear of it: those who wait for nothing do not press.
-            rt::sleep(half_to_whole(LATE));
-        }
-        for owner in gone.into_iter().filter(|owner| *owner != part.owner()) {
-            self.reap_gone(part, owner);
-        }
-        if part.hearing.take_missed() {
-            let known = self.refresh(part).map_err(|_| Error::Unavailable);
-            if known.and_then(|()| self.reap_the_absent(part)).is_err() {
-                part.hearing.has_missed();
+
+        let count = commands.len();
+        let what = What::Commands(commands);
+        let bytes = LogEntry { session: session.id, number, now, seen, check, what }.encode();
+        let key = self.keys.entry(session.id, number);
+        let last = self.keys.entry(session.id, number - 1);
+        let hints = others.into_iter().map(|other| self.hint(other));
+        let txn = Txn {
+            compare: vec![
+                Compare::Created(self.keys.session(session.id), session.created),
+                Compare::Modified(self.keys.shape(), self.shape_revision),
+                Compare::Modified(last, last_revision),
+                Compare::Created(key.clone(), 0),
+            ],
+            then: self.entry_ops(&key, &bytes).into_iter().chain(hints).collect(),
+            otherwise: vec![Read { keys_only: true, ..Read::key(key) }],
+        };
+        let sent_at = Clock::Real.now();
+        let sent = self.send(&txn);
+        self.counters.note_append(count, Clock::Real.now().saturating_sub(sent_at));
+
+        let mut state = self.lock();
+        let mut appended = 0;
+        match sent {
+            Sent::Done(revision, head) => {
+                appended = revision;
+                self.receive(&mut state, head, revision, bytes);
+            }
+            Sent::DoneBefore(revision) => appended = revision,
+            Sent::NotDone => state.fail_in_flight(Error::Unavailable),
+            Sent::Unknown => {
+                self.lose_session();
+                state.fail_in_flight(Error::Unavailable);
             }
         }
-        part.listen_to_all(subscribed);
-        // Those who wait look now and then even if they hear nothing.
-        if part.hearing.take_changed() || awaited {
-            // If that fails, so does what follows.
-            let _ = self.refresh(part);
+        while state.in_flight.is_some()
+            && state.session.id == session.id
+            && state.replica.revision < appended
+            && self.is_sure()
+            && !self.is_closed()
+        {
+            state.contending_until = Clock::Real.now() + CONTENDING;
+            let position = state.replica.position;
+            if state.following.is_some() {
+                state.wait(WATCH_DELAY);
+            }
+            if state.in_flight.is_none() || state.replica.position != position {
+                continue;
+            }
+            drop(state);
+            if self.catch_up().is_err() {
+                rt::sleep(PAUSE);
+            }
+            state = self.lock();
         }
-        if self.clock.now() >= self.due(&self.state.lock()) {
-            self.let_time_pass(part);
+        // The session has ended, or may have ended, or another member used its number.
+        state.fail_in_flight(self.refusal().unwrap_or(Error::Unavailable));
+        state.appending = false;
+        self.changed.notify_all();
+        state
+    }
+
+    /// The time of the next entry.
+    pub fn entry_time(&self, state: &State) -> Time {
+        self.clock.now().max(state.replica.table.now()).min(FOREVER - 1)
+    }
+
+    /// The writes of an entry.
+    pub fn entry_ops(&self, key: &str, bytes: &[u8]) -> Vec<Op> {
+        vec![
+            Op::Put { key: key.to_owned(), value: bytes.to_vec(), session: None },
+            Op::Swap { key: self.keys.head(), value: bytes.to_vec() },
+        ]
+    }
+
+    /// Notifies another member of a change of its leases.
+    pub fn hint(&self, session: i64) -> Op {
+        Op::Put { key: self.keys.hint(session), value: Vec::new(), session: None }
+    }
+
+    /// Sends an append until its outcome is known or the session may have ended.
+    fn send(&self, txn: &Txn) -> Sent {
+        let mut unknown = false;
+        let mut attempts = 0;
+        loop {
+            match self.store.txn(txn) {
+                Ok(TxnReply::Done { revision, replaced }) => {
+                    return Sent::Done(revision, replaced.into_iter().next().flatten());
+                }
+                Ok(TxnReply::Failed(found)) => {
+                    if let Some(entry) = found.into_iter().flatten().next() {
+                        return Sent::DoneBefore(entry.modified);
+                    }
+                    // The session has ended, or the table was replaced; the next renewal of the
+                    // session or the next read finds out which.
+                    self.set_stale();
+                    return Sent::Unknown;
+                }
+                Err(StoreError::Unknown(_)) => unknown = true,
+                Err(error) => {
+                    attempts += 1;
+                    if !unknown && (error.is_final() || attempts == ATTEMPTS) {
+                        return Sent::NotDone;
+                    }
+                }
+            }
+            if self.is_closed() || !self.is_sure() {
+                return if unknown { Sent::Unknown } else { Sent::NotDone };
+            }
+            rt::sleep(PAUSE);
         }
-        let dropped = self.state.lock().group.as_ref().is_some_and(|it| !it.dropped.is_empty());
-        if dropped && self.refresh(part).is_ok() {
-            self.let_go_of_dropped(part);
-        }
-        self.write_base(part);
-        if !self.steps.is_poisoned() && self.read(|table| table.is_corrupt()) {
-            self.poison();
-        }
-        let asleep = rt::instant();
-        let left = match self.due(&self.state.lock()).saturating_sub(self.clock.now()) {
-            // It should have happened: the engine is away.
-            0 => PAUSE,
-            left => Duration::from_micros(left),
+    }
+
+    /// Takes an entry that this member has appended at a revision, and `head` before that.
+    pub fn receive(
+        &self,
+        state: &mut State,
+        head: Option<Entry>,
+        revision: Revision,
+        bytes: Vec<u8>,
+    ) {
+        let before = head.as_ref().map_or(0, position_of);
+        let replica = &state.replica;
+        let consistent = match before.cmp(&replica.position) {
+            // A watch has reported it already.
+            Ordering::Less => revision <= replica.revision,
+            Ordering::Equal => head.as_ref().is_none_or(|head| is_last(head, replica)),
+            Ordering::Greater => true,
         };
-        let left = left.min(NAP).min(part.sure_for().max(PAUSE));
-        rt::park_timeout(left);
-        if rt::instant() - asleep >= NAP {
-            self.tell_what_has_time(part);
+        if !consistent {
+            return self.refuse(Error::OtherStore);
         }
-        true
+        if let Some(head) = head {
+            state.early.insert(before, (head.modified, head.value));
+        }
+        state.early.insert(before + 1, (revision, bytes));
+        self.apply_early(state);
     }
-}
 
-impl ClusterHome {
-    /// What happened by time alone has happened, and what others did is known.
-    pub(super) fn bring_up_to_date(&self, part: &Part) {
-        // What cannot be reached is looked at as it was, and what is due happens when it can.
-        if self.refresh(part).is_ok() && self.clock.now() >= self.state.lock().table.next_due() {
-            self.let_time_pass(part);
+    /// Takes what listeners have reported.
+    fn take_entries(&self, state: &mut State) {
+        let entries = std::mem::take(&mut self.heard.lock().entries);
+        if !entries.is_empty() {
+            for (position, revision, bytes) in entries {
+                state.early.insert(position, (revision, bytes));
+            }
+            self.apply_early(state);
         }
     }
 
-    fn let_time_pass(&self, part: &Part) {
-        // What does not happen now happens when the engine can be reached.
-        let _ = self.run_clustered(part, Conditions::default, |table, now| table.advance(now));
-    }
-
-    /// Begins to listen, gives back what the dead have left, and starts the ticker.
-    fn move_in(self: &Arc<Self>, seat: Seat) -> Result<(), OpenError> {
-        let part = &self.part;
-        let settled = self.on_the_ground(part);
-        part.take_seat(seat);
-        self.keep_own_times(part);
-        drop(settled);
-        part.listen().map_err(|why| OpenError::store("cannot watch the table in etcd", &why))?;
-        let away = |_| OpenError::invalid("etcd has stopped answering; try again");
-        // Another process had this owner number before.
-        self.reap_all(part, Conditions::default, part.owner(), Reason::HolderDied).map_err(away)?;
-        self.reap_the_absent(part).map_err(away)?;
-        self.ticker
-            .start("tern-ticker", self.clone())
-            .map_err(|error| OpenError::system("cannot start a thread", &error))?;
-        if let Some(thread) = self.ticker.thread() {
-            part.hearing.set_ticker(thread);
+    /// Applies the entries whose turn it is.
+    fn apply_early(&self, state: &mut State) {
+        let before = state.replica.position;
+        state.early = state.early.split_off(&(before + 1));
+        if !state.early.is_empty() {
+            // Entries may end what was lost with the session before.
+            self.note_loss(state);
         }
-        self.start_session_watcher(part)
+        while let Some((revision, bytes)) = state.early.remove(&(state.replica.position + 1)) {
+            match state.replica.apply(revision, &bytes) {
+                Ok(applied) => {
+                    counters::add(&self.counters.applied, 1);
+                    state.lag += self.clock.at_least(state.replica.table.now());
+                    self.note_applied(state, applied);
+                }
+                Err(Stop::OtherLog) => return self.refuse(Error::OtherStore),
+                Err(Stop::OtherRules | Stop::Diverged | Stop::Corrupt) => {
+                    // No answer is right from here on.
+                    state.replica.table.mark_corrupt();
+                    return self.refuse(Error::Corrupt);
+                }
+            }
+        }
+        if state.replica.position != before {
+            self.publish_changes(state);
+        }
     }
 
-    /// Those who wait learn that they wait in vain.
-    fn give_up_waiting(&self) {
-        let mut wake = WakeList::default();
-        self.state.lock().waiters.take_all_waiters(&mut wake);
+    /// The replica has changed: wakes what waits for that.
+    fn publish_changes(&self, state: &mut State) {
+        let State { replica, waiters, wake, .. } = state;
+        replica.table.take_decided(|place| waiters.take(place, wake));
+        waiters.take_subscribers(replica.table.last_event(), wake);
+        self.changed.notify_all();
+    }
+
+    /// What an entry means for this process.
+    fn note_applied(&self, state: &mut State, applied: Applied) {
+        let Joined { id, owner, .. } = state.session;
+        let ends_due = state.ends_due;
+        let own = state.replica.owner_of(id).is_some();
+        let by_this = applied.author.is_some_and(|(session, _)| session == id)
+            || applied.ended.is_some_and(|session| state.ending.remove(&session));
+        let snapshots = self.store.entries_per_snapshot();
+        let position = state.replica.position;
+        if by_this
+            && (position.is_multiple_of(snapshots)
+                || position.saturating_sub(state.base.0) >= 4 * snapshots)
+        {
+            state.snapshot_due = true;
+            self.wake_ticker();
+        }
+        let mut others = BTreeSet::new();
+        for (lease, before) in &applied.moved {
+            if *before == owner {
+                state.ends.remove(lease);
+            } else {
+                others.insert(*before);
+            }
+            if own && state.replica.table.owner_of_lease(*lease) == Some(owner) {
+                state.restart_end(*lease);
+            }
+        }
+        match applied.effects {
+            None => {
+                state.find_ends();
+                others.extend(state.replica.sessions().filter_map(|it| state.replica.owner_of(it)));
+            }
+            Some(effects) => {
+                for effect in effects {
+                    match effect {
+                        Effect::Granted { lease, owner: to } if own && to == owner => {
+                            state.begin_end(lease);
+                        }
+                        Effect::Ended { lease, owner: of } if of == owner => {
+                            state.ends.remove(&lease);
+                        }
+                        Effect::Revoking { owner: of, .. } | Effect::Ended { owner: of, .. } => {
+                            others.insert(of);
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        if by_this {
+            others.remove(&owner);
+            let sessions = others.iter().filter_map(|owner| state.replica.session_of(*owner));
+            state.hints.extend(sessions);
+            for session in state.in_flight.iter().flat_map(|batch| &batch.notified) {
+                state.hints.remove(session);
+            }
+            if !state.hints.is_empty() {
+                self.wake_ticker();
+            }
+        }
+        if id != 0 && !own {
+            self.lose_session();
+        }
+        if state.ends_due < ends_due {
+            self.wake_ticker();
+        }
+        if let Some((session, number)) = applied.author
+            && session == id
+        {
+            state.answer_in_flight(number);
+        }
+    }
+
+    /// Reads what the log has and the replica has not.
+    pub fn catch_up(&self) -> Result<(), StoreError> {
+        for _ in 0..ATTEMPTS {
+            let state = self.lock();
+            let (position, revision) = (state.replica.position, state.replica.revision);
+            let last_hash = state.replica.seen().1;
+            drop(state);
+            // The last entry too, so that another history is noticed.
+            let entries = Read { after: (revision - 1).max(0), ..Read::all(self.keys.entries()) };
+            let reads = [Read::key(self.keys.head()), Read::key(self.keys.base()), entries];
+            let (mut found, _) = self.store.read(&reads)?;
+            let (Some(mut entries), Some(base), Some(head)) =
+                (found.pop(), found.pop(), found.pop())
+            else {
+                return Err(StoreError::Unavailable("an answer is incomplete".to_owned()));
+            };
+            let head = head.first();
+            let last = head.map_or(0, position_of);
+            let base = base.first().and_then(|base| Some((number_in(base)?, base.modified)));
+            entries.sort_by_key(|entry| entry.modified);
+            let known = entries.first().is_some_and(|entry| {
+                entry.modified == revision && hash_of(&entry.value, 0) == last_hash
+            });
+            let new = entries.split_off(usize::from(known));
+            let mut state = self.lock();
+            if let Some(base) = base {
+                state.base = base;
+            }
+            if last < position {
+                self.refuse(Error::OtherStore);
+                return Ok(());
+            }
+            let complete = new.len() as u64 == last - position
+                && new
+                    .last()
+                    .is_none_or(|entry| head.map(|head| head.modified) == Some(entry.modified));
+            if complete && (known || position == 0 || base.is_some_and(|base| base.0 >= position)) {
+                for (place, entry) in new.into_iter().enumerate() {
+                    let position = position + 1 + place as u64;
+                    state.early.insert(position, (entry.modified, entry.value));
+                }
+                self.apply_early(&mut state);
+                state.fresh_at = Clock::Real.now();
+                return Ok(());
+            }
+            drop(state);
+            match base {
+                Some((base, _)) if base > position => self.load_snapshot(base)?,
+                _ => {
+                    self.refuse(Error::OtherStore);
+                    return Ok(());
+                }
+            }
+            if self.refusal().is_some() {
+                return Ok(());
+            }
+        }
+        Err(StoreError::Unavailable("the log is truncated faster than it is read".to_owned()))
+    }
+
+    /// Replaces the replica by that of a snapshot.
+    fn load_snapshot(&self, position: u64) -> Result<(), StoreError> {
+        let reads = [Read::key(self.keys.base()), Read::all(self.keys.pieces(position))];
+        let (found, _) = self.store.read(&reads)?;
+        let [base, pieces] = &found[..] else {
+            return Err(StoreError::Unavailable("an answer is incomplete".to_owned()));
+        };
+        // Another snapshot may have taken its place meanwhile.
+        if base.first().and_then(number_in) != Some(position) {
+            return Ok(());
+        }
+        let bytes: Vec<u8> = pieces.iter().flat_map(|piece| &piece.value).copied().collect();
+        let replica = match Replica::from_snapshot(&self.shape, &bytes) {
+            None => return Err(StoreError::Unavailable("no memory for the table".to_owned())),
+            Some(Ok(replica)) if replica.position == position => replica,
+            Some(_) => {
+                self.refuse(Error::Corrupt);
+                return Ok(());
+            }
+        };
+        let mut state = self.lock();
+        if replica.position <= state.replica.position {
+            return Ok(());
+        }
+        let session = state.session.id;
+        // Every entry of this session that was applied here must be in the snapshot.
+        let number = |replica: &Replica| replica.last_of(session).map(|(last, _)| last);
+        if number(&replica).is_some_and(|last| Some(last) < number(&state.replica)) {
+            self.refuse(Error::OtherStore);
+            return Ok(());
+        }
+        state.replica = replica;
+        state.lag += self.clock.at_least(state.replica.table.now());
+        counters::add(&self.counters.snapshots_loaded, 1);
+        // The entry of the batch in flight may be in the snapshot only.
+        if let Some((last, _)) = state.replica.last_of(session) {
+            state.answer_in_flight(last);
+        }
+        if session != 0 && state.replica.owner_of(session).is_none() {
+            self.lose_session();
+        }
+        state.find_ends();
+        let State { replica, waiters, wake, .. } = &mut *state;
+        waiters.take_if(|place| replica.table.is_decided(place), wake);
+        // Tickets that the snapshot does not know any more.
+        waiters.take_wakers(wake);
+        self.publish_changes(&mut state);
+        Ok(())
+    }
+
+    /// Brings the replica up to all that was appended before the call.
+    pub fn refresh(&self) -> Result<(), StoreError> {
+        let asked = Clock::Real.now();
+        let before = self.lock().replica.position;
+        let (found, _) = self.store.read(&[Read::key(self.keys.head())])?;
+        let head = found.into_iter().flatten().next();
+        let last = head.as_ref().map_or(0, position_of);
+        if last < before {
+            self.refuse(Error::OtherStore);
+            return Ok(());
+        }
+        let mut state = self.lock();
+        if let Some(head) = head.as_ref().filter(|_| last == state.replica.position + 1) {
+            state.early.insert(last, (head.modified, head.value.clone()));
+            self.apply_early(&mut state);
+        }
+        if state.replica.position == last {
+            let head = head.as_ref().filter(|head| !is_last(head, &state.replica));
+            if head.is_some() {
+                self.refuse(Error::OtherStore);
+            }
+            state.fresh_at = state.fresh_at.max(asked);
+            return Ok(());
+        }
+        if state.following.is_some() && state.replica.position < last {
+            state.wait(WATCH_DELAY);
+        }
+        // A watch may have been faster than the read.
+        if state.replica.position >= last {
+            state.fresh_at = state.fresh_at.max(asked);
+            return Ok(());
+        }
+        drop(state);
+        self.catch_up()
+    }
+
+    /// Begins to follow the log, or stops. What fails is tried again.
+    pub fn follow(&self, wanted: bool) {
+        if self.lock().following.is_some() == wanted {
+            return;
+        }
+        let mut following = None;
+        if wanted {
+            // From now on: etcd serves a watch of the past only a few times a second.
+            let head = Read { keys_only: true, ..Read::key(self.keys.head()) };
+            let Ok((_, revision)) = self.store.read(&[head]) else { return };
+            let member = self.me.clone();
+            let listener = Box::new(move |event| {
+                if let Some(member) = member.upgrade() {
+                    member.hear_entries(event);
+                }
+            });
+            following = self.store.watch(Range::only(self.keys.head()), revision, listener).ok();
+        }
+        let stopped = std::mem::replace(&mut self.lock().following, following);
+        // Its listener may be called while it is dropped.
+        drop(stopped);
+        if wanted && self.catch_up().is_err() {
+            self.set_stale();
+        }
+    }
+
+    fn hear_entries(&self, event: WatchEvent) {
+        match event {
+            WatchEvent::Missed => {
+                self.heard.lock().stale = true;
+                self.wake_ticker();
+            }
+            WatchEvent::Changed { revision, changes } => {
+                let entry = |change: Change| {
+                    let position = u64::try_from(change.version).ok()?;
+                    Some((position, revision, change.value?))
+                };
+                self.heard.lock().entries.extend(changes.into_iter().filter_map(entry));
+                self.apply_heard();
+            }
+        }
+    }
+
+    /// Applies reported entries on a thread of the store, if the lock is free.
+    fn apply_heard(&self) {
+        let Some(guard) = self.state.try_lock() else { return self.wake_ticker() };
+        let mut state = Locked { member: self, guard: Some(guard) };
+        let due = state.replica.table.next_due();
+        self.take_entries(&mut state);
+        let mut wake = std::mem::take(&mut state.wake);
+        let is_due_earlier = state.replica.table.next_due() < due;
+        drop(state);
+        // Other wakers may call the store.
+        wake.wake_threads();
+        let foreign = !wake.is_empty();
+        if foreign {
+            self.heard.lock().wake.append(wake);
+        }
+        if foreign || is_due_earlier {
+            self.wake_ticker();
+        }
+    }
+
+    /// Calls the wakers that a listener of the store has left.
+    pub fn wake_heard(&self) {
+        let wake = std::mem::take(&mut self.heard.lock().wake);
         wake.wake();
     }
 
-    /// When to let time pass. What is no concern of this process is left to others for a while.
-    fn due(&self, state: &State) -> Time {
-        let due = state.table.next_due();
-        if due == FOREVER || state.is_awaited() {
-            return due;
-        }
-        let own = self.memory.kept().map_or(FOREVER, |kept| kept.due());
-        own.min(due.saturating_add(LATE.as_micros() as Time))
+    /// May the replica lack something that was reported? Asked once for each report.
+    pub fn take_stale(&self) -> bool {
+        std::mem::take(&mut self.heard.lock().stale)
     }
 
-    /// The others learn which tickets can be forgotten, if no change has told them.
-    fn tell_what_has_time(&self, part: &Part) {
-        let take = |group: &mut Group| std::mem::take(&mut group.told);
-        let told = self.state.lock().group.as_mut().map_or_else(Vec::new, take);
-        if told.is_empty() {
-            return;
+    pub fn set_stale(&self) {
+        self.heard.lock().stale = true;
+    }
+
+    /// The sessions that have ended and are not known to have ended in the log.
+    pub fn take_ended(&self) -> BTreeSet<i64> {
+        std::mem::take(&mut self.heard.lock().ended)
+    }
+
+    pub fn add_ended(&self, sessions: impl IntoIterator<Item = i64>) {
+        self.heard.lock().ended.extend(sessions);
+    }
+
+    pub fn take_missed_ends(&self) -> bool {
+        std::mem::take(&mut self.heard.lock().missed_ends)
+    }
+
+    pub fn set_missed_ends(&self) {
+        self.heard.lock().missed_ends = true;
+    }
+}
+
+impl State {
+    /// Does something of this process depend on entries of others?
+    pub fn is_awaited(&self) -> bool {
+        !self.tickets.is_empty() || self.waiters.is_registered()
+    }
+
+    /// The first time at which a claim of this process stops waiting.
+    pub fn first_wait_end(&self) -> Time {
+        let memory = self.replica.table.memory();
+        let ends = self.tickets.iter().filter_map(|ticket| wait_end(memory, *ticket));
+        ends.min().unwrap_or(FOREVER)
+    }
+
+    /// A ticket was collected here: the log learns it with the next entry.
+    pub fn collect(&mut self, ticket: TicketId) {
+        if self.collected.is_empty() {
+            self.collected_at = Clock::Real.now();
         }
-        let collected = self.run_clustered(part, Conditions::default, |table, _| {
-            for ticket in &told {
-                table.collect(*ticket);
+        if !self.collected.contains(&ticket) {
+            self.collected.push(ticket);
+        }
+    }
+
+    /// Threads and tasks that wait in this process look again.
+    pub fn wake_wakers(&mut self) {
+        self.waiters.take_wakers(&mut self.wake);
+        self.waiters.take_all_subscribers(&mut self.wake);
+    }
+
+    /// All that waits in this process looks again.
+    pub fn wake_all(&mut self) {
+        self.waiters.take_all(&mut self.wake);
+    }
+
+    fn enqueue(&mut self, command: Vec<u8>) -> u64 {
+        self.last_call += 1;
+        self.pending.push_back((self.last_call, command));
+        self.last_call
+    }
+
+    /// The next batch and its commands.
+    fn take_batch(&mut self) -> (InFlight, Vec<Vec<u8>>) {
+        let collected = std::mem::take(&mut self.collected);
+        let mut commands: Vec<Vec<u8>> = collected
+            .iter()
+            .map(|ticket| {
+                let mut command = Vec::new();
+                codec::encode(&Collect::<Picks>::new(*ticket), &mut command);
+                command
+            })
+            .collect();
+        // No call waits for the replies to these.
+        let mut calls = vec![0; commands.len()];
+        let mut bytes = 0;
+        while let Some((_, command)) = self.pending.front() {
+            bytes += command.len();
+            if commands.len() > collected.len()
+                && (bytes > BATCH_BYTES || calls.len() >= BATCH_COMMANDS)
+            {
+                break;
             }
-            if table.is_corrupt() { Err(Error::Corrupt) } else { Ok(()) }
-        });
-        if collected.is_err()
-            && let Some(group) = &mut self.state.lock().group
-        {
-            group.told.extend(told);
+            let Some((call, command)) = self.pending.pop_front() else { break };
+            calls.push(call);
+            commands.push(command);
+        }
+        let notified = BTreeSet::new();
+        let last = self.replica.last_of(self.session.id).map_or(0, |(last, _)| last);
+        (InFlight { number: last + 1, calls, collected, notified }, commands)
+    }
+
+    /// The commands in flight, if there are any, get this reply.
+    fn fail_in_flight(&mut self, error: Error) {
+        if let Some(batch) = self.in_flight.take() {
+            let calls = batch.calls.into_iter().filter(|call| *call != 0);
+            self.replies.extend(calls.map(|call| (call, Err(error))));
+            self.collected.extend(batch.collected);
         }
     }
 
-    /// Now and then, a whole copy for those who come later, and fewer changes for all to keep.
-    fn write_base(&self, part: &Part) {
-        let mut state = self.on_the_ground(part);
-        let due = state.group.as_mut().and_then(|group| group.store()?.base_if_due());
-        drop(state);
-        // If that fails, it is due again next time.
-        let Some(Ok(written)) = due.map(|base| base.write(part.kv())) else { return };
-        let mut state = self.on_the_ground(part);
-        if let Some(store) = state.group.as_mut().and_then(|group| group.store()) {
-            store.has_base(written);
+    /// The commands of the batch in flight, if it has this number, get the replies of the replica.
+    fn answer_in_flight(&mut self, number: u64) {
+        if let Some(batch) = self.in_flight.take_if(|batch| batch.number == number) {
+            let replies = self.replica.replies_to(self.session.id);
+            let calls = batch.calls.into_iter().zip(replies.iter().cloned());
+            self.replies
+                .extend(calls.filter(|(call, _)| *call != 0).map(|(call, it)| (call, Ok(it))));
         }
     }
 
-    /// Ends the part of this process: its claims leave the line, its leases end.
-    pub(super) fn leave_cluster(&self, part: &Part) {
-        if part.is_forked() || part.is_closed() {
-            return;
-        }
-        // If that fails, the others give it back when the session ends.
-        let _ = self.reap_all(part, Conditions::default, part.owner(), Reason::Released);
-        part.leave();
-        part.hearing.wake_session_watcher();
-        self.session_ticker.join();
-        part.hearing.wake_ticker();
-        self.ticker.join();
-        part.close();
+    /// Is each new entry reported by the store?
+    pub fn is_following(&self) -> bool {
+        self.following.is_some()
     }
+
+    /// The session that has the lease that an encoded command changes, if it is another one.
+    fn other_session_of(&self, command: &[u8]) -> Option<i64> {
+        let owner = self.replica.table.owner_of_lease(lease_in(command)?)?;
+        self.replica.session_of(owner).filter(|session| *session != self.session.id)
+    }
+}
+
+/// The lease that an encoded command changes.
+pub(super) fn lease_in(command: &[u8]) -> Option<LeaseId> {
+    let (head, mut rest) = command.split_at_checked(2)?;
+    LEASE_COMMANDS.contains(&head[1]).then(|| LeaseId::take(&mut rest).ok())?
+}
+
+/// Is this `head` the last entry that the replica has applied?
+fn is_last(head: &Entry, replica: &Replica) -> bool {
+    head.modified == replica.revision && hash_of(&head.value, 0) == replica.seen().1
+}
+
+/// The position of the entry in `head`.
+fn position_of(head: &Entry) -> u64 {
+    head.version as u64
+}
+
+/// The position of the snapshot that `base` names.
+pub(super) fn number_in(base: &Entry) -> Option<u64> {
+    Some(u64::from_le_bytes(base.value.as_slice().try_into().ok()?))
 }

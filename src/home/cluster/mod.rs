@@ -1,53 +1,44 @@
-//! The cluster home: a table that many machines share, kept by an engine that they all can reach.
+//! The cluster home: a table that many machines share through a store, which orders its commands.
 //!
-//! Each process has a copy (`replica`). A command runs on it, and what it changed is told to the others as one transaction (`diff`, `store`) that
-//! counts only if nobody was faster; otherwise it is undone, and run again on what the others made of the table (`group`). The rules are the
-//! table's, as everywhere. `part` is what one process has of it all, `session` how the others know that it lives.
+//! Every change is a command. A member appends commands to a log in the store (`entry.rs`,
+//! `keys.rs`), and applies the whole log to its replica (`replica.rs`). `member.rs` is the protocol,
+//! `session.rs` how a member joins and leaves, `own.rs` what it knows without the store, `upkeep.rs`
+//! what it does in the background.
 
 #![cfg_attr(not(feature = "cluster"), allow(dead_code))]
 
-pub mod diff;
+#[cfg(feature = "cluster")]
+mod counters;
+pub mod entry;
 #[cfg(feature = "cluster")]
 pub(crate) mod etcd;
-#[cfg(feature = "cluster")]
-mod execute;
-#[cfg(feature = "cluster")]
-mod group;
-mod hearing;
+#[cfg(all(test, not(loom)))]
+mod etcd_values;
 #[cfg(feature = "cluster")]
 mod home;
+#[cfg(feature = "cluster")]
+mod info;
 pub mod keys;
-pub mod kv;
 #[cfg(feature = "cluster")]
 mod member;
-#[cfg(feature = "cluster")]
-mod nodes;
 #[cfg(feature = "cluster")]
 mod on_etcd;
 #[cfg(feature = "cluster")]
 mod own;
-#[cfg(feature = "cluster")]
-mod part;
-#[cfg(feature = "cluster")]
-mod reap;
 pub mod replica;
 #[cfg(feature = "cluster")]
-mod session_end;
+mod session;
 pub mod shape;
 pub mod store;
+#[cfg(feature = "cluster")]
+mod upkeep;
+#[cfg(all(test, not(loom)))]
+mod vectors;
 
-/// Connects with the engine that a URL names.
+/// Connects with the store that a URL names.
 #[cfg(feature = "cluster")]
 pub(crate) type Connect<'a> =
-    &'a dyn Fn(&etcd::Config) -> Result<Box<dyn kv::Engine>, kv::StoreError>;
+    &'a dyn Fn(&etcd::Config) -> Result<Box<dyn store::Store>, store::StoreError>;
 
 #[cfg(feature = "cluster")]
-pub(crate) use {
-    group::{Conditions, Flight, Group, Outcome, Receipt},
-    home::ClusterHome,
-    kv::{Answer, Op, Range, Revision, StoreError, Txn},
-    on_etcd::connect,
-    part::{Part, Seat},
-    replica::{Replica, Written},
-    store::{Failure, Made, Store},
-};
+pub(crate) use {home::ClusterHome, on_etcd::connect, store::StoreError};

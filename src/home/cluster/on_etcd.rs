@@ -1,15 +1,16 @@
-//! etcd, as the engine of a table.
+//! etcd, as the store of a table.
 
 use std::time::Duration;
 
-use super::etcd::{self, Compare, Config, EngineError, Keys, OpAnswer};
-use super::kv::{
-    Answer, Engine, Entry, Kv, Listener, Op, Range, Revision, Session, SessionNews, StoreError,
-    Txn, Watch, WatchNews,
+use super::etcd::{self, Config, EngineError, Keys, OpReply};
+use super::store::{
+    Change, Compare, Entry, Listener, Op, Range, Read, Revision, Session, SessionEvent, Store,
+    StoreError, Txn, TxnReply, Watch, WatchEvent,
 };
+use crate::home::ClusterInfo;
 use crate::table::{Error, Time};
 
-/// A connection, and how long an answer may take.
+/// A connection, and how long a reply may take.
 #[derive(Debug)]
 struct OnEtcd {
     engine: etcd::Engine,
@@ -17,7 +18,7 @@ struct OnEtcd {
 }
 
 /// Connects with etcd.
-pub(crate) fn connect(config: &Config) -> Result<Box<dyn Engine>, StoreError> {
+pub(crate) fn connect(config: &Config) -> Result<Box<dyn Store>, StoreError> {
     let engine = etcd::Engine::connect(config)?;
     Ok(Box::new(OnEtcd { engine, timeout: config.timeout }))
 }
@@ -33,67 +34,102 @@ impl From<EngineError> for StoreError {
     }
 }
 
-fn keys(from: &str, to: &str) -> Keys {
-    Keys::Between(from.as_bytes().to_vec(), to.as_bytes().to_vec())
+fn keys(range: &Range) -> Keys {
+    Keys::Between(range.from.as_bytes().to_vec(), range.to.as_bytes().to_vec())
+}
+
+fn read(read: &Read) -> etcd::Read {
+    etcd::Read {
+        keys: keys(&read.range),
+        // 0 is no condition. With a condition, etcd reads the whole range for each page.
+        min_mod_revision: if read.after > 0 { read.after.saturating_add(1) } else { 0 },
+        keys_only: read.keys_only,
+    }
+}
+
+/// All keys of a table are ASCII; any other key is of no table.
+fn key(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn entry(found: etcd::KeyValue) -> Entry {
+    Entry {
+        key: key(&found.key),
+        value: found.value,
+        created: found.create_revision,
+        modified: found.mod_revision,
+        version: found.version,
+    }
 }
 
 fn entries(found: Vec<etcd::KeyValue>) -> Vec<Entry> {
-    let entry = |found: etcd::KeyValue| Entry {
-        // All keys of a table are ASCII; another one is nobody's.
-        key: String::from_utf8_lossy(&found.key).into_owned(),
-        value: found.value,
-        modified: found.mod_revision,
-    };
     found.into_iter().map(entry).collect()
 }
 
-impl Kv for OnEtcd {
-    fn txn(&self, txn: &Txn) -> Result<Answer, StoreError> {
-        let compare = |(key, revision): &(String, Revision)| Compare {
-            key: key.as_bytes().to_vec(),
-            mod_revision: *revision,
-        };
-        let op = |op: &Op| match op {
-            Op::Put { key, value, session } => etcd::Op::Put {
-                key: key.as_bytes().to_vec(),
-                value: value.clone(),
-                lease: session.unwrap_or(0),
-            },
-            Op::Delete { from, to } => etcd::Op::Delete(keys(from, to)),
-        };
-        let read = |range: &Range| etcd::Op::Range(keys(&range.from, &range.to));
-        let sent = etcd::Txn {
-            compares: txn.unchanged.iter().map(compare).collect(),
-            then: txn.then.iter().map(op).collect(),
-            otherwise: txn.otherwise.iter().map(read).collect(),
-        };
-        let told = self.engine.txn(sent, self.timeout)?;
-        if told.succeeded {
-            return Ok(Answer::Done(told.revision));
-        }
-        let read = |answer| match answer {
-            OpAnswer::Range(found) => entries(found),
-            _ => Vec::new(),
-        };
-        Ok(Answer::Changed(told.answers.into_iter().map(read).collect()))
-    }
-
-    fn read(&self, range: &Range) -> Result<(Vec<Entry>, Revision), StoreError> {
-        let found = self.engine.range(keys(&range.from, &range.to), self.timeout)?;
-        Ok((entries(found.keys), found.revision))
+fn compare(compare: &Compare) -> etcd::Compare {
+    match compare {
+        Compare::Created(key, revision) => etcd::Compare::Created(key.clone().into(), *revision),
+        Compare::Modified(key, revision) => etcd::Compare::Modified(key.clone().into(), *revision),
     }
 }
 
-impl Engine for OnEtcd {
+fn op(op: &Op) -> etcd::Op {
+    let put = |key: &String, value: &[u8], lease, previous| etcd::Op::Put {
+        key: key.clone().into(),
+        value: value.to_vec(),
+        lease,
+        previous,
+    };
+    match op {
+        Op::Put { key, value, session } => put(key, value, session.unwrap_or(0), false),
+        Op::Swap { key, value } => put(key, value, 0, true),
+        Op::Delete(range) => etcd::Op::Delete(keys(range)),
+    }
+}
+
+impl Store for OnEtcd {
+    fn txn(&self, txn: &Txn) -> Result<TxnReply, StoreError> {
+        let request = etcd::Txn {
+            compares: txn.compare.iter().map(compare).collect(),
+            then: txn.then.iter().map(op).collect(),
+            otherwise: txn.otherwise.iter().map(|it| etcd::Op::Read(read(it))).collect(),
+        };
+        let reply = self.engine.txn(request, self.timeout)?;
+        if !reply.succeeded {
+            let found = |reply| match reply {
+                OpReply::Read(found) => entries(found),
+                OpReply::Put(_) | OpReply::Deleted(_) => Vec::new(),
+            };
+            return Ok(TxnReply::Failed(reply.replies.into_iter().map(found).collect()));
+        }
+        let replaced = txn.then.iter().zip(reply.replies).filter_map(|pair| match pair {
+            (Op::Swap { .. }, OpReply::Put(previous)) => Some(previous.map(entry)),
+            _ => None,
+        });
+        Ok(TxnReply::Done { revision: reply.revision, replaced: replaced.collect() })
+    }
+
+    fn read(&self, reads: &[Read]) -> Result<(Vec<Vec<Entry>>, Revision), StoreError> {
+        let requests = reads.iter().map(read).collect();
+        match self.engine.read(requests, self.timeout) {
+            Ok(snapshot) => {
+                Ok((snapshot.found.into_iter().map(entries).collect(), snapshot.revision))
+            }
+            // A read changes nothing, so its outcome is never unknown.
+            Err(EngineError::Unknown(why)) => Err(StoreError::Unavailable(why)),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     fn session(
         &self,
         ttl: Duration,
-        mut tell: Listener<SessionNews>,
+        mut listener: Listener<SessionEvent>,
     ) -> Result<Box<dyn Session>, StoreError> {
         let session = self.engine.session(ttl, move |news| match news {
-            etcd::SessionNews::Jeopardy { since, .. } => tell(SessionNews::Jeopardy { since }),
-            etcd::SessionNews::Safe => tell(SessionNews::Safe),
-            etcd::SessionNews::Lost => tell(SessionNews::Lost),
+            etcd::SessionNews::Jeopardy { since, .. } => listener(SessionEvent::Jeopardy { since }),
+            etcd::SessionNews::Safe => listener(SessionEvent::Safe),
+            etcd::SessionNews::Lost => listener(SessionEvent::Lost),
         })?;
         Ok(Box::new(session))
     }
@@ -101,21 +137,25 @@ impl Engine for OnEtcd {
     fn watch(
         &self,
         range: Range,
-        known: &str,
-        mut tell: Listener<WatchNews>,
+        after: Revision,
+        mut listener: Listener<WatchEvent>,
     ) -> Result<Box<dyn Watch>, StoreError> {
-        // Whatever key it is, the answer tells the revision.
-        let any = Keys::One(known.as_bytes().to_vec());
-        let from = self.engine.range_keys(any, self.timeout)?.revision + 1;
-        let watch = self.engine.watch(keys(&range.from, &range.to), from, move |news| {
-            tell(match news {
-                etcd::WatchNews::Changed { changes, .. } => {
-                    let key = |key: &[u8]| String::from_utf8_lossy(key).into_owned();
-                    let changed = changes.iter().map(|it| (key(&it.key), it.value.is_some()));
-                    WatchNews::Changed(changed.collect())
-                }
-                _ => WatchNews::Missed,
-            });
+        let from = after.saturating_add(1);
+        let watch = self.engine.watch(keys(&range), from, move |event| match event {
+            etcd::WatchEvent::Changed { revision, changes } => {
+                let change = |change: etcd::Change| Change {
+                    key: key(&change.key),
+                    value: change.value,
+                    version: change.version,
+                };
+                let changes = changes.into_iter().map(change).collect();
+                listener(WatchEvent::Changed { revision, changes });
+            }
+            etcd::WatchEvent::Compacted(_) | etcd::WatchEvent::Replaced => {
+                listener(WatchEvent::Missed);
+            }
+            // The watch resumes behind the last change that it reported: it misses nothing.
+            etcd::WatchEvent::Lost { .. } | etcd::WatchEvent::Back => {}
         })?;
         Ok(Box::new(watch))
     }
@@ -125,6 +165,10 @@ impl Engine for OnEtcd {
             etcd::Replaced::Cluster => Error::OtherStore,
             etcd::Replaced::Revision { seen, found } => Error::StoreWentBack { seen, found },
         })
+    }
+
+    fn status(&self, readable: &str) -> Result<ClusterInfo, StoreError> {
+        Ok(self.engine.status(readable, self.timeout)?)
     }
 
     fn close(&self) {

@@ -1,197 +1,404 @@
-//! This process's copy of a table that many machines share, and what a command changed in it.
+//! The state that all members of a table agree on: what the entries of the log up to a position
+//! make of it. Pure: no clock, no store, no lock.
 //!
-//! A command runs on the copy as it would on any table. What it changed is noted cell by cell, so that it can be told to the others as a
-//! difference (`diff.rs`), or undone if they were faster.
+//! Data structure: the table, and for each session that has joined and not ended its owner number,
+//! its principal, the number of its last entry and the replies to that entry.
 //!
-//! Behind the table lies what only this process knows: the times of its leases (`table/kept.rs`). What a command changes there is undone with it, and not told.
+//! Invariants:
+//!
+//! * *Equal logs make equal replicas.* An entry is applied by its bytes and the replica alone. One
+//!   that cannot be decoded changes nothing but a count, on every replica.
+//! * *An entry counts once.* The store does not append it twice (`member.rs`), and `number` would
+//!   drop the second one.
+//! * *No command of an ended session counts.* The session is gone from the map, and the store never
+//!   uses its id again. The owner number is free from then on.
+//! * *No reply is lost.* A member whose entry is only in a snapshot finds the replies there.
 
-#![allow(unsafe_code)]
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
 
-use std::ptr::NonNull;
-use std::sync::Arc;
+use super::entry::{LogEntry, Malformed, What, hash_of};
+use super::keys::END;
+use super::shape::Shape;
+use super::store::Revision;
+use crate::memory::Arrays;
+use crate::table::codec::{AnyCommand, AnyReply, Decode, DecodeError, Encode};
+use crate::table::command::{ReapOwner, SetPrincipal};
+use crate::table::{
+    Actor, Effect, Error, Issuer, LeaseId, Reaped, Reason, Table, Time, sequence_at,
+};
 
-use parking_lot::Mutex;
+/// Owner numbers are 1 to this.
+const OWNERS: u16 = 1024;
 
-use super::diff::{Change, Width};
-use crate::memory::{Arrays, UndoLog};
-use crate::memory::{Region, array_bytes};
-use crate::table::Kept;
-use crate::table::cell::{Cell, Cell32, Cell64, Touched};
-use crate::table::kept::{KeptEnd, KeptHeader};
-use crate::table::layout::Sizes;
-use crate::zeroed::ZeroedArray;
+/// A replica computes its hash whenever so many entries have been applied.
+const CHECK_INTERVAL: u64 = 256;
 
-/// The memory of one copy, and the notes on what was changed in it. Clones are the same copy.
+/// How many hashes a replica remembers: of its states, and of entries.
+const CHECKS: usize = 4;
+const RECENT: usize = 1024;
+
+/// The first byte of each snapshot.
+const SNAPSHOT_VERSION: u64 = 1;
+
 #[derive(Debug, Clone)]
-pub struct Replica {
-    words: ZeroedArray<Cell64>,
-    /// So many of the words are the table's; the others are told to nobody.
-    shared: usize,
-    header: ZeroedArray<KeptHeader>,
-    ends: ZeroedArray<KeptEnd>,
-    written: Arc<Mutex<Vec<Written>>>,
+struct SessionRecord {
+    owner: u16,
+    principal: u32,
+    /// The number of its last entry, and the revision that appended it.
+    last: u64,
+    revision: Revision,
+    /// The replies to the commands of that entry.
+    replies: Vec<AnyReply>,
 }
 
-/// A cell was changed.
-#[derive(Debug, Clone, Copy)]
-pub struct Written {
-    place: u32,
-    width: Width,
-    old: u64,
+impl SessionRecord {
+    fn issuer(&self) -> Issuer {
+        Issuer::new(self.owner, Actor { principal: self.principal, process: self.owner.into() })
+    }
+}
+
+/// What an entry changed.
+#[derive(Debug, Default)]
+pub struct Applied {
+    /// The session and the number of the entry, if its commands were applied.
+    pub author: Option<(i64, u64)>,
+    /// The session that the entry has ended.
+    pub ended: Option<i64>,
+    /// What happened to leases and tickets, with their owners; `None`: more than is remembered.
+    pub effects: Option<Vec<Effect>>,
+    /// Leases that have another owner now, with the owner before.
+    pub moved: Vec<(LeaseId, u16)>,
+}
+
+/// Why a replica stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// The entry has another version of the format or of the rules.
+    OtherRules,
+    /// Its hash is not the one that another member reported first.
+    Diverged,
+    /// The author of the entry has seen another log than this one.
+    OtherLog,
+    /// The table is damaged: a snapshot was no state that a log leads to.
+    Corrupt,
+}
+
+/// See the module's text.
+#[derive(Debug)]
+pub struct Replica {
+    pub table: Table<Arrays>,
+    /// Time 0 of the table, in microseconds since 1970.
+    epoch: u64,
+    /// The bits of an id that name its record.
+    id_bits: u32,
+    sessions: BTreeMap<i64, SessionRecord>,
+    /// How many entries have been applied, and the revision of the last one.
+    pub position: u64,
+    pub revision: Revision,
+    /// The hashes of the last entries, the last one last.
+    recent: VecDeque<u64>,
+    /// Entries and commands that could not be decoded.
+    malformed: u64,
+    /// The latest position for which a member has reported a hash.
+    checked: u64,
+    /// The hashes of this replica at positions, the latest last.
+    checks: VecDeque<(u64, u64)>,
 }
 
 impl Replica {
-    /// An empty table's memory; `None` if the system does not give so much, or if places in it could not be told in 32 bits.
-    pub fn try_new(sizes: &Sizes) -> Option<(Replica, Arrays<Replica>)> {
-        let shared = Arrays::<Replica>::bytes(sizes);
-        let own = array_bytes::<KeptHeader>(1) + array_bytes::<KeptEnd>(sizes.leases);
-        u32::try_from((shared + own) / 4).ok()?;
-        // Aligned to 64, as a region must be.
-        let words: ZeroedArray<Cell64> = ZeroedArray::try_new((shared + own) / 8)?;
-        let first: NonNull<u8> = NonNull::from(&words[0]).cast();
-        // SAFETY: the block has so many bytes, is used as atomics only, and is as old as every array in it: each is in a replica or beside one, which has the words.
-        let (mut table, mut private) =
-            unsafe { (Region::new(first, shared), Region::new(first.add(shared), own)) };
-        let (header, ends) = (private.array(1)?, private.array(sizes.leases)?);
-        let shared = shared / 8;
-        let replica = Replica { words, shared, header, ends, written: Arc::default() };
-        let arrays = Arrays::in_region(sizes, &mut table, replica.clone())?;
-        Some((replica, arrays))
+    /// The state before the first entry. `None` if the system does not provide the memory.
+    pub fn try_new(shape: &Shape) -> Option<Replica> {
+        let replica = Self::try_attach(shape)?;
+        replica.table.prepare(shape.settings);
+        Some(replica)
     }
 
-    /// What was changed since this was asked last.
-    pub fn take_written(&self) -> Vec<Written> {
-        std::mem::take(&mut self.written.lock())
+    fn try_attach(shape: &Shape) -> Option<Replica> {
+        let sizes = shape.settings.limits.sizes();
+        Some(Replica {
+            table: Table::try_attach(Arrays::try_new(&sizes)?, shape.settings)?,
+            epoch: shape.epoch,
+            id_bits: sizes.id_bits(),
+            sessions: BTreeMap::new(),
+            position: 0,
+            revision: 0,
+            recent: VecDeque::new(),
+            malformed: 0,
+            checked: 0,
+            checks: VecDeque::new(),
+        })
     }
 
-    /// Was nothing changed of the table but this cell?
-    pub fn is_only(&self, written: &[Written], cell: &Cell64) -> bool {
-        let place = self.place(cell as *const _ as usize);
-        written.iter().all(|it| it.place == place || !self.is_shared(it))
+    /// The owner number of a session; `None` if it has not joined or has ended.
+    pub fn owner_of(&self, session: i64) -> Option<u16> {
+        self.sessions.get(&session).map(|record| record.owner)
     }
 
-    fn is_shared(&self, written: &Written) -> bool {
-        (written.place as usize) < 2 * self.shared
+    /// The session that has this owner number.
+    pub fn session_of(&self, owner: u16) -> Option<i64> {
+        let mut sessions = self.sessions.iter();
+        sessions.find(|(_, record)| record.owner == owner).map(|(session, _)| *session)
     }
 
-    /// Was any of these cells changed?
-    pub fn touches<T>(&self, written: &[Written], record: &T) -> bool {
-        let first = self.place(record as *const T as usize);
-        let cells = first..first + (size_of::<T>() / 4) as u32;
-        written.iter().any(|it| cells.contains(&it.place))
+    /// Does no further session get an owner number?
+    pub fn is_full(&self) -> bool {
+        self.sessions.len() >= OWNERS.into()
     }
 
-    /// What was in this cell before the first of these changes of it.
-    pub fn old_value(&self, written: &[Written], cell: &Cell64) -> Option<u64> {
-        let place = self.place(cell as *const _ as usize);
-        written.iter().find(|it| it.place == place).map(|it| it.old)
+    pub fn sessions(&self) -> impl Iterator<Item = i64> + '_ {
+        self.sessions.keys().copied()
     }
 
-    /// Puts back what was there before, of all of these.
-    pub fn undo(&self, written: &[Written]) {
-        for cell in written.iter().rev() {
-            self.store(cell.place, cell.width, cell.old);
-        }
+    /// The number of the last entry of a session, and the revision that appended it.
+    pub fn last_of(&self, session: i64) -> Option<(u64, Revision)> {
+        self.sessions.get(&session).map(|record| (record.last, record.revision))
     }
 
-    /// As [`Self::undo`], of the table alone.
-    pub fn undo_shared(&self, written: &[Written]) {
-        for cell in written.iter().rev().filter(|it| self.is_shared(it)) {
-            self.store(cell.place, cell.width, cell.old);
-        }
+    /// The replies to the last entry of a session.
+    pub fn replies_to(&self, session: i64) -> &[AnyReply] {
+        self.sessions.get(&session).map_or(&[], |record| &record.replies)
     }
 
-    /// What these changes have come to by now, each cell once.
-    pub fn changes(&self, written: &[Written]) -> Vec<Change> {
-        let told = written.iter().filter(|it| self.is_shared(it));
-        let mut cells: Vec<(u32, Width)> = told.map(|it| (it.place, it.width)).collect();
-        cells.sort_unstable_by_key(|(place, _)| *place);
-        cells.dedup_by_key(|(place, _)| *place);
-        let load = |(place, width)| Change { place, width, value: self.load(place, width) };
-        cells.into_iter().map(load).collect()
+    /// The latest hash of this replica, with its position.
+    pub fn check(&self) -> Option<(u64, u64)> {
+        self.checks.back().copied()
     }
 
-    /// Does what others did. False, and nothing is done, if that cannot be.
-    pub fn apply(&self, changes: &[Change]) -> bool {
-        let known = |it: &Change| self.is_cell(it.place, it.width);
-        if !changes.iter().all(known) {
-            return false;
-        }
-        changes.iter().for_each(|it| self.store(it.place, it.width, it.value));
-        true
+    /// How many entries and commands could not be decoded.
+    pub fn malformed(&self) -> u64 {
+        self.malformed
     }
 
-    /// Every word that is not zero, for a copy from the beginning.
-    pub fn words(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
-        let words = self.table().iter().enumerate();
-        words.map(|(place, word)| (place as u32, word.get())).filter(|(_, word)| *word != 0)
-    }
-
-    /// Makes the copy one of nothing.
-    pub fn clear(&self) {
-        self.table().iter().filter(|word| word.get() != 0).for_each(|word| word.put(0));
-    }
-
-    fn table(&self) -> &[Cell64] {
-        &self.words[..self.shared]
-    }
-
-    fn is_cell(&self, place: u32, width: Width) -> bool {
-        let aligned = width == Width::Half || place.is_multiple_of(2);
-        aligned && (place as usize / 2) < self.shared
-    }
-
-    fn half(&self, place: u32) -> &Cell32 {
-        let halves = NonNull::from(&self.words[place as usize / 2]).cast::<Cell32>();
-        // SAFETY: one of the two halves of a word of this memory, which is used as atomics only.
-        unsafe { halves.add(place as usize % 2).as_ref() }
-    }
-
-    fn load(&self, place: u32, width: Width) -> u64 {
-        match width {
-            Width::Half => self.half(place).get().into(),
-            Width::Word => self.words[place as usize / 2].get(),
-        }
-    }
-
-    fn store(&self, place: u32, width: Width, value: u64) {
-        match width {
-            Width::Half => self.half(place).put(value as u32),
-            Width::Word => self.words[place as usize / 2].put(value),
-        }
-    }
-
-    /// In halves of words from the beginning of the memory on.
-    fn place(&self, address: usize) -> u32 {
-        ((address - self.words.as_ptr() as usize) / 4) as u32
-    }
-}
-
-impl UndoLog for Replica {
-    const UNTRUSTED: bool = true;
-
-    #[inline(always)]
-    fn record(&self, cell: Touched<'_>) {
-        let (address, width, old) = match cell {
-            Touched::Half(cell) => (cell as *const _ as usize, Width::Half, cell.get().into()),
-            Touched::Word(cell) => (cell as *const _ as usize, Width::Word, cell.get()),
+    /// Applies the entry behind the last one.
+    pub fn apply(&mut self, revision: Revision, bytes: &[u8]) -> Result<Applied, Stop> {
+        let entry = match LogEntry::decode(bytes) {
+            Err(Malformed::Version) => return Err(Stop::OtherRules),
+            entry => entry,
         };
-        self.written.lock().push(Written { place: self.place(address), width, old });
+        let events = self.table.last_event();
+        let mut applied = Applied::default();
+        match entry {
+            Ok(entry) => {
+                self.verify_seen(entry.seen)?;
+                self.verify_check(entry.check)?;
+                self.apply_entry(revision, entry, &mut applied);
+            }
+            Err(_) => self.malformed = self.malformed.saturating_add(1),
+        }
+        let mut effects = Vec::new();
+        let complete = self.table.effects_since(events, |effect| effects.push(effect));
+        applied.effects = complete.then_some(effects);
+        if self.table.is_corrupt() {
+            return Err(Stop::Corrupt);
+        }
+        (self.position, self.revision) = (self.position + 1, revision);
+        self.recent.push_back(hash_of(bytes, 0));
+        if self.recent.len() > RECENT {
+            self.recent.pop_front();
+        }
+        if self.position.is_multiple_of(CHECK_INTERVAL) {
+            self.checks.push_back((self.position, self.hash()));
+            if self.checks.len() > CHECKS {
+                self.checks.pop_front();
+            }
+        }
+        Ok(applied)
     }
 
-    fn record_swap(&self, cell: &Cell64, _old: u64, _new: u64) {
-        self.record(Touched::Word(cell));
+    /// The position, and the hash of the entry there; 0 before the first entry.
+    pub fn seen(&self) -> (u64, u64) {
+        (self.position, self.recent.back().copied().unwrap_or(0))
     }
 
-    fn discard_last(&self) {
-        self.written.lock().pop();
+    /// A store that was restored from a backup has another log after some position.
+    fn verify_seen(&self, (position, hash): (u64, u64)) -> Result<(), Stop> {
+        let age = self.position.checked_sub(position).and_then(|age| usize::try_from(age).ok());
+        let place = age.and_then(|age| self.recent.len().checked_sub(age + 1));
+        let own = place.and_then(|place| self.recent.get(place));
+        if own.is_some_and(|own| *own != hash) { Err(Stop::OtherLog) } else { Ok(()) }
     }
 
-    /// A command counts when all know of it, and not before.
-    fn commit(&self) {}
+    /// The first member that reports a hash decides: all others compare theirs with it.
+    fn verify_check(&mut self, check: Option<(u64, u64)>) -> Result<(), Stop> {
+        let Some((position, hash)) = check.filter(|(position, _)| *position > self.checked) else {
+            return Ok(());
+        };
+        self.checked = position;
+        let own = self.checks.iter().find(|(own, _)| *own == position);
+        if own.is_some_and(|(_, own)| *own != hash) { Err(Stop::Diverged) } else { Ok(()) }
+    }
 
-    #[inline(always)]
-    fn kept(&self) -> Option<Kept<'_>> {
-        Some(Kept { header: self.header.one(), ends: &self.ends })
+    fn apply_entry(&mut self, revision: Revision, entry: LogEntry, applied: &mut Applied) {
+        let LogEntry { session, number, what, .. } = entry;
+        let now = entry.now.max(self.table.now());
+        // Ids are never below the wall clock: a table that was restored from an older backup does
+        // not remember the ids that were issued since.
+        let since_1970 = Duration::from_micros(self.epoch.saturating_add(now));
+        // No time, however wrong, leads to ids of 2^63 and above.
+        let limit = 1 << (62 - self.id_bits.min(31));
+        self.table.raise_sequence(sequence_at(self.id_bits, since_1970).min(limit));
+        match what {
+            What::Join { principal, previous } => {
+                if let Some(previous) = previous {
+                    self.end(previous, now, Reason::EngineLost);
+                    applied.ended = Some(previous);
+                }
+                self.join(session, (number, revision), principal, now);
+            }
+            What::End { reason } => {
+                self.end(session, now, reason);
+                applied.ended = Some(session);
+            }
+            What::Commands(commands) => {
+                let Some(record) = self.sessions.get_mut(&session) else { return };
+                if number <= record.last {
+                    return;
+                }
+                let issuer = record.issuer();
+                (record.last, record.revision) = (number, revision);
+                let replies: Vec<AnyReply> =
+                    commands.iter().map(|bytes| self.run(bytes, issuer, now, applied)).collect();
+                if let Some(record) = self.sessions.get_mut(&session) {
+                    record.replies = replies;
+                }
+                applied.author = Some((session, number));
+            }
+        }
+    }
+
+    fn run(&mut self, bytes: &[u8], issuer: Issuer, now: Time, applied: &mut Applied) -> AnyReply {
+        let Ok(command) = AnyCommand::decode(bytes) else {
+            self.malformed = self.malformed.saturating_add(1);
+            return AnyReply::Refused(Error::Corrupt);
+        };
+        let lease = match &command {
+            // Only the end of a session ends what it has, and its owner number is given by `join`.
+            AnyCommand::ReapOwner(_) | AnyCommand::SetPrincipal(_) => {
+                return AnyReply::Refused(Error::OtherPrincipal);
+            }
+            AnyCommand::Renew(renew) => Some(renew.lease),
+            // No entry would end the lease of an owner without a session.
+            AnyCommand::Transfer(transfer) if self.session_of(transfer.to).is_none() => {
+                return AnyReply::Refused(Error::UnknownProcess);
+            }
+            AnyCommand::Transfer(transfer) => Some(transfer.lease),
+            _ => None,
+        };
+        let owner = |table: &Table<Arrays>| lease.and_then(|lease| table.owner_of_lease(lease));
+        let before = owner(&self.table);
+        let reply = command.apply(&self.table, issuer, now);
+        if let (Some(lease), Some(before)) = (lease, before)
+            && owner(&self.table) != Some(before)
+        {
+            applied.moved.push((lease, before));
+        }
+        reply
+    }
+
+    /// Gives a session the lowest free owner number, if there is one.
+    fn join(&mut self, session: i64, entry: (u64, Revision), principal: u32, now: Time) {
+        if self.sessions.contains_key(&session) {
+            return;
+        }
+        let taken: BTreeSet<u16> = self.sessions.values().map(|record| record.owner).collect();
+        let Some(owner) = (1..=OWNERS).find(|owner| !taken.contains(owner)) else { return };
+        let (last, revision) = entry;
+        let record = SessionRecord { owner, principal, last, revision, replies: Vec::new() };
+        // Fails only in a damaged table, which refuses every command anyway.
+        let _ = self.table.apply(record.issuer(), &SetPrincipal { owner }, now);
+        self.sessions.insert(session, record);
+    }
+
+    fn end(&mut self, session: i64, now: Time, reason: Reason) {
+        let Some(record) = self.sessions.remove(&session) else { return };
+        let issuer = if reason == Reason::Released { record.issuer() } else { Issuer::default() };
+        let command = ReapOwner { owner: record.owner, reason, limit: u32::MAX };
+        let reaped = self.table.apply(issuer, &command, now);
+        if let Ok(reaped) = reaped
+            && reason == Reason::HolderDied
+            && reaped != Reaped::default()
+        {
+            self.table.record_death(now, record.owner.into(), reaped);
+        }
+    }
+
+    /// A hash of the whole state, equal on every machine.
+    pub fn hash(&self) -> u64 {
+        let mut sessions = Vec::new();
+        self.put_sessions(&mut sessions);
+        hash_of(&sessions, self.table.state_hash())
+    }
+
+    fn put_sessions(&self, out: &mut Vec<u8>) {
+        (self.sessions.len() as u64).put(out);
+        for (session, record) in &self.sessions {
+            (*session, (record.owner, record.principal)).put(out);
+            (record.last, (record.revision, record.replies.len() as u64)).put(out);
+            for reply in &record.replies {
+                let mut bytes = Vec::new();
+                reply.encode(&mut bytes);
+                (bytes.len() as u64).put(out);
+                out.extend(bytes);
+            }
+        }
+    }
+
+    /// The state as bytes, for members that join or have fallen behind.
+    pub fn encode_snapshot(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        (SNAPSHOT_VERSION, super::entry::RULES).put(&mut out);
+        (self.position, self.revision).put(&mut out);
+        self.seen().1.put(&mut out);
+        (self.malformed, self.checked).put(&mut out);
+        self.put_sessions(&mut out);
+        self.table.encode_snapshot(&mut out);
+        out
+    }
+
+    /// The state that a snapshot has. `None` if the system does not provide the memory.
+    pub fn from_snapshot(shape: &Shape, mut bytes: &[u8]) -> Option<Result<Replica, Malformed>> {
+        let mut replica = Self::try_attach(shape)?;
+        Some(replica.load(&mut bytes).map(|()| replica))
+    }
+
+    fn load(&mut self, bytes: &mut &[u8]) -> Result<(), Malformed> {
+        if <(u64, u64)>::take(bytes)? != (SNAPSHOT_VERSION, super::entry::RULES) {
+            return Err(Malformed::Version);
+        }
+        (self.position, self.revision) = Decode::take(bytes)?;
+        self.recent.push_back(Decode::take(bytes)?);
+        (self.malformed, self.checked) = Decode::take(bytes)?;
+        // The store counts entries in signed numbers.
+        if self.position > i64::MAX as u64 || self.revision < 0 {
+            return Err(Malformed::State);
+        }
+        for _ in 0..u64::take(bytes)? {
+            let (session, (owner, principal)) = Decode::take(bytes)?;
+            // In the order of their ids, so that each state has one encoding.
+            let is_next = self.sessions.keys().next_back().is_none_or(|last| *last < session);
+            if !is_next || !(1..=OWNERS).contains(&owner) || self.session_of(owner).is_some() {
+                return Err(Malformed::State);
+            }
+            let (last, (revision, count)) = <(u64, (Revision, u64))>::take(bytes)?;
+            if last == END || revision < 0 {
+                return Err(Malformed::State);
+            }
+            let mut replies = Vec::new();
+            for _ in 0..count {
+                let len = u64::take(bytes)?;
+                let split = usize::try_from(len).ok().and_then(|len| bytes.split_at_checked(len));
+                let (reply, rest) = split.ok_or(DecodeError::Truncated)?;
+                replies.push(AnyReply::decode(reply)?);
+                *bytes = rest;
+            }
+            let record = SessionRecord { owner, principal, last, revision, replies };
+            self.sessions.insert(session, record);
+        }
+        self.table.load_snapshot(bytes)?;
+        match self.table.verify() {
+            Ok(()) if bytes.is_empty() => Ok(()),
+            _ => Err(Malformed::State),
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::home::Home;
 use crate::pool::GpuPool;
 use crate::table::{
-    Event, FOREVER, LeaseInfo, Memory, Query, ResourceInfo, Table, TicketInfo, Time, What,
+    Event, FOREVER, LeaseId, LeaseInfo, Memory, Query, ResourceInfo, Table, TicketInfo, Time, What,
 };
 
 /// Everything that decides which claim is granted which device next.
@@ -57,6 +57,10 @@ impl Query for OnDevices<'_> {
             leases,
             tickets,
         }
+    }
+
+    fn set_ends(answer: &mut PoolState, end: &dyn Fn(LeaseId) -> Option<Time>) {
+        answer.leases.iter_mut().for_each(|lease| lease.set_end(end));
     }
 }
 

@@ -9,7 +9,7 @@ fn message(encode: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 }
 
 /// One command of each kind, some in two forms.
-fn commands() -> Vec<Vec<u8>> {
+pub(crate) fn commands() -> Vec<Vec<u8>> {
     let lease = LeaseId(1 << 40 | 3);
     let (resource, holder) = ("gpu0", "trainer");
     let ids = [ResourceId(1), ResourceId(300)];
@@ -59,10 +59,12 @@ fn commands() -> Vec<Vec<u8>> {
         ReapOwner { owner: 7, reason: Reason::HolderDied, limit: 1000 },
         Advance,
         SetPrincipal { owner: 7 },
+        Expire { lease, at: 1_000_000 },
+        RenewLate { lease, ttl: Some(9), end: 1_000_000 },
     ]
 }
 
-fn replies() -> Vec<AnyReply> {
+pub(crate) fn replies() -> Vec<AnyReply> {
     let mut picks = Picks::default();
     (1..=9).for_each(|id| picks.push(ResourceId(id)));
     let granted = Outcome::Granted(LeaseId(77));
@@ -145,6 +147,8 @@ fn tags_are_stable() {
         (17, "ReapOwner"),
         (18, "Advance"),
         (19, "SetPrincipal"),
+        (20, "Expire"),
+        (21, "RenewLate"),
     ];
     let mut tags = AnyCommand::TAGS.to_vec();
     tags.sort_unstable();
@@ -177,7 +181,7 @@ fn malformed_messages_are_refused() {
     }
     assert_eq!(decode(&[0, 18]), Err(DecodeError::UnknownVersion(0)));
     assert_eq!(decode(&[VERSION, 0]), Err(DecodeError::UnknownTag(0)));
-    assert_eq!(decode(&[VERSION, 20]), Err(DecodeError::UnknownTag(20)));
+    assert_eq!(decode(&[VERSION, 22]), Err(DecodeError::UnknownTag(22)));
     // Fields of `Release` and `Transfer`.
     assert_eq!(decode(&[VERSION, 2, 0x80, 0]), Err(DecodeError::InvalidNumber));
     let large = [&[VERSION, 2][..], &[0xff; 9], &[2]].concat();

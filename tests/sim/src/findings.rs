@@ -10,7 +10,7 @@ use super::link;
 use super::machine::{self, Sim};
 use super::plans::SHARED;
 use super::server::{Faults, Server, Shared};
-use ternlease::sim_api::{self, rt};
+use ternlease::sim_api::rt;
 use ternlease::table::{Error, LeaseState, Reason};
 use ternlease::{LeaseManager, Options};
 
@@ -278,23 +278,4 @@ fn has_two_holders(rate: u64) -> bool {
 fn engine_that_ends_sessions_early_is_detected() {
     assert!(!has_two_holders(1_000_000) && !has_two_holders(1_009_000));
     assert!(has_two_holders(2_000_000));
-}
-
-/// A process that notices the end of another one late finds its number in use again: it takes nothing
-/// from the new owner, and does not try again.
-#[test]
-fn late_release_takes_nothing_from_new_owner_of_the_number() {
-    run(
-        1,
-        vec![Box::new(|_, _| {
-            let (one, other) = (open(), open());
-            let lease = one.acquire("gpu", "one", HOUR).expect("it is free");
-            let number = sim_api::owner(&one);
-            assert_ne!(number, sim_api::owner(&other));
-            assert!(sim_api::reap(&other, number).is_err());
-            assert!(sim_api::handle_end_of(&other, number).is_empty(), "it would try for ever");
-            assert_eq!(one.state(lease), Some(LeaseState::Held));
-            assert_eq!(other.active_count(), 1);
-        })],
-    );
 }

@@ -1,4 +1,4 @@
-//! A simulated machine's connection to the simulated engine.
+//! A simulated machine's connection to the simulated store.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,34 +8,35 @@ use std::time::Duration;
 
 use super::machine::{self, Process, Sim, TaskId};
 use super::server::{self, Shared};
-use ternlease::sim_api::kv::{
-    Answer, Engine, Entry, Kv, Listener, Op, Range, Revision, Session, SessionNews, StoreError,
-    Txn, Watch, WatchNews,
+use ternlease::sim_api::store::{
+    Entry, Listener, Range, Read, Revision, Session, SessionEvent, Store, StoreError, Txn,
+    TxnReply, Watch, WatchEvent,
 };
 use ternlease::table::Time;
 
 thread_local! {
-    /// The engine of the simulation that this real thread runs.
+    /// The store of the simulation that this real thread runs.
     static SERVER: RefCell<Option<Shared>> = const { RefCell::new(None) };
 }
 
-/// Sets the engine that simulated machines connect with.
+/// Sets the store that simulated machines connect with.
 pub(super) fn set_server(server: Option<Shared>) {
     SERVER.with(|it| *it.borrow_mut() = server);
 }
 
 fn server() -> Shared {
-    SERVER.with(|it| it.borrow().clone()).expect("there is an engine")
+    SERVER.with(|it| it.borrow().clone()).expect("there is a store")
 }
 
-/// How many microseconds certainly pass here in a second of the engine: see
+/// How many microseconds certainly pass here in a second of the store: see
 /// `cluster/etcd/session.rs`.
 const CERTAIN_US_PER_SECOND: u64 = 990_000;
 
 /// The shortest time between two renewals, in microseconds.
 const MIN_RENEW_INTERVAL_US: u64 = 200_000;
 
-/// How many keys a transaction can compare or change: as in etcd by default.
+/// How many keys a transaction can compare or change, and how many ranges it can read: as in etcd
+/// by default.
 const MAX_TXN_OPS: usize = 128;
 
 /// How long it takes until a connection is refused.
@@ -85,49 +86,29 @@ impl Link {
     }
 }
 
-impl Kv for Link {
-    fn txn(&self, txn: &Txn) -> Result<Answer, StoreError> {
-        if txn.unchanged.len().max(txn.then.len()) > MAX_TXN_OPS {
+impl Store for Link {
+    fn txn(&self, txn: &Txn) -> Result<TxnReply, StoreError> {
+        if txn.compare.len().max(txn.then.len()).max(txn.otherwise.len()) > MAX_TXN_OPS {
             return Err(StoreError::Denied("too much at once".to_owned()));
         }
         let (server, txn) = (server(), txn.clone());
-        let answer = self.request(move |sim| {
-            // As in etcd: a request that is late or repeated does not restore a key of a session
-            // that is over.
-            let is_over = |op: &Op| match op {
-                Op::Put { session: Some(id), .. } => !server.borrow().has_session(*id),
-                _ => false,
-            };
-            if txn.then.iter().any(is_over) {
-                return Err(StoreError::Unavailable("no such session".to_owned()));
-            }
-            let mut txn = txn.clone();
-            if !txn.then.is_empty() && sim.in_a_thousand(server.borrow().ignored_conflicts) {
-                txn.unchanged.clear();
-            }
-            let (answer, changed) = server.borrow_mut().keys.run(&txn);
-            server::notify_watches(&server, sim, &changed);
-            Ok(answer)
-        });
-        answer.flatten()
+        self.request(move |sim| server::run_txn(&server, sim, &txn)).flatten()
     }
 
-    fn read(&self, range: &Range) -> Result<(Vec<Entry>, Revision), StoreError> {
-        let (server, range) = (server(), range.clone());
-        let answer = self.request(move |_| {
-            let server = server.borrow();
-            (server.keys.read(&range), server.keys.revision)
+    fn read(&self, reads: &[Read]) -> Result<(Vec<Vec<Entry>>, Revision), StoreError> {
+        let (server, reads) = (server(), reads.to_vec());
+        let reply = self.request(move |_| {
+            let keys = &server.borrow().keys;
+            (reads.iter().map(|read| keys.read(read)).collect(), keys.revision)
         });
         // A read changes nothing, so its outcome is never unknown.
-        answer.map_err(|trouble| StoreError::Unavailable(trouble.to_string()))
+        reply.map_err(|failure| StoreError::Unavailable(failure.to_string()))
     }
-}
 
-impl Engine for Link {
     fn session(
         &self,
         ttl: Duration,
-        listener: Listener<SessionNews>,
+        listener: Listener<SessionEvent>,
     ) -> Result<Box<dyn Session>, StoreError> {
         let (sim, _) = Self::inside();
         let (sent, ttl) = (sim.clock_of(self.process), ttl.as_micros() as u64);
@@ -149,21 +130,16 @@ impl Engine for Link {
     fn watch(
         &self,
         range: Range,
-        _known: &str,
-        listener: Listener<WatchNews>,
+        after: Revision,
+        listener: Listener<WatchEvent>,
     ) -> Result<Box<dyn Watch>, StoreError> {
-        let (server, process) = (server(), self.process);
-        let listener = RefCell::new(Some(listener));
-        // A request that is repeated starts no second watch.
-        let id = self.request({
-            let server = server.clone();
-            move |_| Some(server::watch(&server, process, range.clone(), listener.take()?))
-        })?;
-        Ok(Box::new(SimWatch(id.ok_or_else(|| StoreError::Unknown("no answer".to_owned()))?)))
+        let (sim, _) = Self::inside();
+        let id = server::watch(&server(), &sim, self.process, (range, after), listener);
+        Ok(Box::new(SimWatch(id)))
     }
 
-    /// Early, so that short runs meet whole copies.
-    fn changes_per_base(&self) -> u64 {
+    /// Few, so that short runs have snapshots.
+    fn entries_per_snapshot(&self) -> u64 {
         16
     }
 
@@ -214,7 +190,7 @@ struct KeepAlive {
     ttl: u64,
     deadline: std::sync::Weak<AtomicU64>,
     in_jeopardy: bool,
-    listener: Listener<SessionNews>,
+    listener: Listener<SessionEvent>,
 }
 
 fn valid_until(sent: Time, ttl: u64) -> Time {
@@ -255,11 +231,11 @@ fn renew(sim: &Rc<Sim>, keep_alive: Rc<RefCell<KeepAlive>>) {
             let Some(deadline) = inner.deadline.upgrade() else { return };
             if !known {
                 deadline.store(0, Ordering::Release);
-                return (inner.listener)(SessionNews::Lost);
+                return (inner.listener)(SessionEvent::Lost);
             }
             deadline.fetch_max(valid_until(sent, ttl), Ordering::AcqRel);
             if std::mem::replace(&mut inner.in_jeopardy, false) {
-                (inner.listener)(SessionNews::Safe);
+                (inner.listener)(SessionEvent::Safe);
             }
             drop(inner);
             if !late {
@@ -274,7 +250,7 @@ fn renew(sim: &Rc<Sim>, keep_alive: Rc<RefCell<KeepAlive>>) {
         let mut inner = keep_alive.borrow_mut();
         if !std::mem::replace(&mut inner.in_jeopardy, true) {
             let since = sim.clock_of(process);
-            (inner.listener)(SessionNews::Jeopardy { since });
+            (inner.listener)(SessionEvent::Jeopardy { since });
         }
         drop(inner);
         schedule_renewal(sim, keep_alive);

@@ -75,6 +75,8 @@ struct Inner {
     tasks: Vec<Task>,
     ready: Vec<TaskId>,
     running: Option<TaskId>,
+    /// The machine that an event reaches now.
+    reached: Option<Process>,
     nodes: Vec<Node>,
     /// In the order of time; with the process on whose machine it happens, if it is one.
     timers: BTreeMap<(TrueTime, u64), (Option<Process>, Action)>,
@@ -96,6 +98,7 @@ impl Sim {
             tasks: Vec::new(),
             ready: Vec::new(),
             running: None,
+            reached: None,
             nodes: Vec::new(),
             timers: BTreeMap::new(),
             timer_count: 0,
@@ -303,6 +306,11 @@ impl Sim {
         inner.nodes[process].wall_clock(inner.now)
     }
 
+    /// Sets a machine's wall clock forward, or back if `by` is negative, by so many microseconds.
+    pub fn shift_wall_clock(&self, process: Process, by: i64) {
+        self.inner.borrow_mut().nodes[process].shift_wall_clock(by);
+    }
+
     pub fn instant_of(&self, process: Process) -> Instant {
         self.began + Duration::from_micros(self.clock_of(process))
     }
@@ -353,6 +361,12 @@ impl Sim {
         drop(left);
     }
 
+    /// The machine whose thread runs, or that an event reaches.
+    fn acting(&self) -> Option<Process> {
+        let inner = self.inner.borrow();
+        inner.running.map(|task| inner.tasks[task].process).or(inner.reached)
+    }
+
     /// The simulated thread that runs.
     fn running(&self) -> TaskId {
         self.inner.borrow().running.expect("a simulated thread runs")
@@ -397,8 +411,10 @@ impl Sim {
                         inner.timers.insert((until, timer_count), (process, work));
                     }
                     _ => {
+                        inner.reached = process;
                         drop(inner);
                         work(self);
+                        self.inner.borrow_mut().reached = None;
                     }
                 }
             }
@@ -465,12 +481,12 @@ impl Simulator for Sim {
         self.instant_of(self.process_of(self.running()))
     }
 
-    fn since_boot(&self) -> u64 {
-        self.clock_of(self.process_of(self.running()))
+    fn since_boot(&self) -> Option<u64> {
+        Some(self.clock_of(self.acting()?))
     }
 
-    fn since_1970(&self) -> Duration {
-        Duration::from_micros(self.wall_clock_of(self.process_of(self.running())))
+    fn since_1970(&self) -> Option<Duration> {
+        Some(Duration::from_micros(self.wall_clock_of(self.acting()?)))
     }
 
     fn below(&self, limit: u64) -> u64 {

@@ -5,8 +5,11 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::machine::{Process, Sim};
+use super::plans::TABLE;
 use super::server::{self, Faults, Shared};
 use super::workload::Workload;
+use ternlease::sim_api::keys::Keys;
+use ternlease::sim_api::store::{Compare, Op, Read, Txn, TxnReply};
 
 /// Which kinds of faults a run has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,10 +24,18 @@ pub(super) struct FaultKinds {
     pub pauses: bool,
     /// Machines are killed, and new ones start.
     pub deaths: bool,
-    /// Machines are cut off from the engine, or their connections are refused.
+    /// Machines are cut off from the store, or their connections are refused.
     pub cuts: bool,
     /// Clocks are too fast or too slow, and wall clocks are wrong.
     pub clocks: bool,
+    /// Requests are overtaken by later ones; requests and copies of them arrive long afterwards.
+    pub reordered: bool,
+    /// Wall clocks are set forward and back.
+    pub jumps: bool,
+    /// All watch events of a machine are late for a long time.
+    pub slow: bool,
+    /// A member with a defect appends entries that cannot be decoded.
+    pub garbage: bool,
 }
 
 impl FaultKinds {
@@ -36,15 +47,19 @@ impl FaultKinds {
         deaths: false,
         cuts: false,
         clocks: false,
+        reordered: false,
+        jumps: false,
+        slow: false,
+        garbage: false,
     };
 
-    /// Does the engine always answer a machine that runs, and in time?
+    /// Does the store always answer a machine that runs, and in time?
     pub fn is_engine_reliable(self) -> bool {
-        !(self.network || self.leaders || self.pauses || self.cuts)
+        !(self.network || self.leaders || self.pauses || self.cuts || self.reordered)
     }
 
     /// Each kind, with its letter in a plan.
-    pub fn each(&mut self) -> [(char, &mut bool); 7] {
+    pub fn each(&mut self) -> [(char, &mut bool); 11] {
         [
             ('n', &mut self.network),
             ('w', &mut self.news),
@@ -53,12 +68,19 @@ impl FaultKinds {
             ('d', &mut self.deaths),
             ('c', &mut self.cuts),
             ('t', &mut self.clocks),
+            ('r', &mut self.reordered),
+            ('j', &mut self.jumps),
+            ('s', &mut self.slow),
+            ('g', &mut self.garbage),
         ]
     }
 }
 
 /// The longest true time between two faults, in microseconds.
 const MAX_INTERVAL_US: u64 = 3_000_000;
+
+/// By how much a wall clock is set forward or back at most, in microseconds.
+const MAX_JUMP_US: u64 = 10_000_000;
 
 pub(super) struct Nemesis {
     workload: Rc<Workload>,
@@ -86,6 +108,10 @@ impl Nemesis {
         if kinds.news {
             (faults.missed, faults.stale) = (200, 200);
         }
+        if kinds.reordered {
+            (faults.overtaken, faults.delayed, faults.delayed_copy) = (50, 5, 10);
+            faults.delayed_until = until;
+        }
         server.borrow_mut().faults = faults;
         let nemesis = Rc::new(Nemesis {
             workload,
@@ -108,7 +134,7 @@ impl Nemesis {
 
     fn start_machine(&self) {
         let sim = self.sim();
-        // The engine's clock is at most one in a hundred faster than theirs: see
+        // The store's clock is at most one in a hundred faster than theirs: see
         // `cluster/etcd/session.rs`.
         let rate = if self.kinds.clocks { 996_000 + sim.below(8_001) } else { 1_000_000 };
         let offset = if self.kinds.clocks { sim.below(6_000_000) as i64 - 3_000_000 } else { 0 };
@@ -175,5 +201,62 @@ impl Nemesis {
             }
             _ => {}
         }
+        if self.kinds.jumps && sim.below(4) == 0 {
+            let by = sim.below(2 * MAX_JUMP_US + 1) as i64 - MAX_JUMP_US as i64;
+            sim.note(|| format!("the wall clock of process {target} is set by {by} us"));
+            sim.shift_wall_clock(target, by);
+        }
+        if self.kinds.slow && sim.below(4) == 0 {
+            sim.note(|| format!("watch events of process {target} take {time} us longer"));
+            self.server.borrow_mut().slow_down(target, sim.now() + time);
+        }
+        if self.kinds.garbage && sim.below(6) == 0 {
+            self.append_random_garbage();
+        }
     }
+
+    /// Appends garbage in the name of a session that lasts or never existed, under a number that
+    /// the session does not reach: otherwise an entry of the session would be a conflict for ever.
+    fn append_random_garbage(&self) {
+        let sim = self.sim();
+        let sessions = self.server.borrow().sessions();
+        let session = match sim.below(sessions.len() as u64 + 1) as usize {
+            0 => i64::MAX - sim.below(1000) as i64,
+            at => sessions[at - 1],
+        };
+        let number = (1 << 32) + sim.below(1 << 32);
+        // The versions of an entry and of the rules, and bytes that end inside of a number.
+        let mut bytes = vec![1, 1];
+        bytes.extend((0..sim.below(12)).map(|_| sim.below(256) as u8));
+        bytes.push(0xff);
+        append_garbage(&self.server, sim, (session, number), bytes);
+    }
+}
+
+/// Appends an entry to the log of a table that exists, as a member with a defect would. Was it
+/// appended?
+pub(super) fn append_garbage(
+    server: &Shared,
+    sim: &Rc<Sim>,
+    (session, number): (i64, u64),
+    bytes: Vec<u8>,
+) -> bool {
+    let keys = Keys::new(TABLE);
+    let (key, head) = (keys.entry(session, number), keys.head());
+    let found = server.borrow().keys.read(&Read::key(head.clone()));
+    let Some(before) = found.first() else { return false };
+    let txn = Txn {
+        compare: vec![
+            Compare::Created(key.clone(), 0),
+            Compare::Modified(head.clone(), before.modified),
+        ],
+        then: vec![
+            Op::Put { key: key.clone(), value: bytes.clone(), session: None },
+            Op::Swap { key: head, value: bytes },
+        ],
+        otherwise: vec![],
+    };
+    let appended = matches!(server::run_txn(server, sim, &txn), Ok(TxnReply::Done { .. }));
+    sim.note(|| format!("garbage at {key}: {appended}"));
+    appended
 }

@@ -29,6 +29,11 @@ impl Node {
         (1_700_000_000_000_000 + now).saturating_add_signed(self.offset)
     }
 
+    /// Sets its wall clock forward, or back if `by` is negative, by so many microseconds.
+    pub fn shift_wall_clock(&mut self, by: i64) {
+        self.offset += by;
+    }
+
     /// How much true time passes while its clock counts `time`; `None` if that does not fit.
     pub fn true_duration(&self, time: Duration) -> Option<u64> {
         let micros = (time.as_secs() < 1 << 32).then(|| time.as_nanos().div_ceil(1000))?;

@@ -1,13 +1,15 @@
-//! The simulated engine: keys, sessions and watches as in etcd, behind a network that delays, loses
-//! and repeats requests, with leaders that change.
+//! The simulated store: keys, sessions and watches as in etcd, behind a network that delays, loses,
+//! reorders and repeats requests, with leaders that change. Transactions and reads are linearizable.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-use super::keyspace::{Changed, Keyspace};
+use super::keyspace::Keyspace;
 use super::machine::{Process, Sim, TrueTime};
-use ternlease::sim_api::kv::{Listener, Range, WatchNews};
+use ternlease::sim_api::store::{
+    Listener, Op, Range, Revision, StoreError, Txn, TxnReply, WatchEvent,
+};
 
 /// How often each fault happens, in a thousand requests.
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,7 +19,15 @@ pub(super) struct Faults {
     pub repeated: u64,
     /// Takes longer than the timeout of a request.
     pub late: u64,
-    /// Watch events that are lost.
+    /// Takes so long that later requests overtake it, and is answered in time.
+    pub overtaken: u64,
+    /// Takes much longer than the timeout: it may arrive after the session of its author has ended.
+    pub delayed: u64,
+    /// The same of a copy of the request.
+    pub delayed_copy: u64,
+    /// No request is delayed beyond this time.
+    pub delayed_until: TrueTime,
+    /// Watch events that are lost: the watch reports that it may have missed changes.
     pub missed: u64,
     /// Watch events that come seconds late.
     pub stale: u64,
@@ -31,16 +41,20 @@ struct Session {
 struct WatchState {
     process: Process,
     range: Range,
-    events: VecDeque<WatchNews>,
+    /// The watch reports the changes after this revision.
+    after: Revision,
+    /// Has the store received the request?
+    connected: bool,
+    events: VecDeque<WatchEvent>,
     /// When its last event arrives: none overtakes another.
     last: TrueTime,
-    listener: Option<Listener<WatchNews>>,
+    listener: Option<Listener<WatchEvent>>,
 }
 
 pub(super) struct Server {
     pub keys: Keyspace,
     pub faults: Faults,
-    /// How many of a thousand transactions ignore a conflict. An engine that is sound ignores none.
+    /// How many of a thousand transactions ignore a conflict. A sound store ignores none.
     pub ignored_conflicts: u64,
     sessions: BTreeMap<i64, Session>,
     watches: BTreeMap<u64, WatchState>,
@@ -50,13 +64,17 @@ pub(super) struct Server {
     cut_off: BTreeMap<Process, TrueTime>,
     /// The same, and their connections are refused at once.
     refused: BTreeMap<Process, TrueTime>,
+    /// Watch events reach these machines only after that time.
+    slow: BTreeMap<Process, TrueTime>,
+    /// All changes up to this revision are on their way to the watches.
+    notified: Revision,
     /// How many microseconds its clock counts in a true second.
     rate: u64,
     granted: i64,
     watched: u64,
 }
 
-/// The engine of a simulation.
+/// The store of a simulation.
 pub(super) type Shared = Rc<RefCell<Server>>;
 
 impl Server {
@@ -70,15 +88,17 @@ impl Server {
             leaderless_until: 0,
             cut_off: BTreeMap::new(),
             refused: BTreeMap::new(),
+            slow: BTreeMap::new(),
+            notified: 0,
             rate,
             granted: 0,
             watched: 0,
         }))
     }
 
-    /// Is this session alive?
-    pub fn has_session(&self, session: i64) -> bool {
-        self.sessions.contains_key(&session)
+    /// The sessions that last.
+    pub fn sessions(&self) -> Vec<i64> {
+        self.sessions.keys().copied().collect()
     }
 
     fn expiry(&self, now: TrueTime, ttl: u64) -> TrueTime {
@@ -96,6 +116,11 @@ impl Server {
         self.refused.insert(process, until);
     }
 
+    /// Delays all watch events of a machine until then.
+    pub fn slow_down(&mut self, process: Process, until: TrueTime) {
+        self.slow.insert(process, until);
+    }
+
     pub fn is_refused(&self, process: Process, now: TrueTime) -> bool {
         self.refused.get(&process).is_some_and(|until| *until > now)
     }
@@ -105,7 +130,7 @@ impl Server {
     }
 }
 
-/// Grants a session of so many microseconds of the engine's time.
+/// Grants a session of so many microseconds of the store's time.
 pub(super) fn grant_session(server: &Shared, sim: &Rc<Sim>, ttl: u64) -> i64 {
     let mut inner = server.borrow_mut();
     inner.granted += 1;
@@ -116,7 +141,7 @@ pub(super) fn grant_session(server: &Shared, sim: &Rc<Sim>, ttl: u64) -> i64 {
     id
 }
 
-/// Renews a session. False: it is over.
+/// Renews a session. False: it has ended.
 pub(super) fn renew_session(server: &Shared, sim: &Rc<Sim>, id: i64) -> bool {
     let mut inner = server.borrow_mut();
     let Some(ttl) = inner.sessions.get(&id).map(|session| session.ttl) else { return false };
@@ -130,10 +155,10 @@ pub(super) fn end_session(server: &Shared, sim: &Rc<Sim>, id: i64) {
     if inner.sessions.remove(&id).is_none() {
         return;
     }
-    let changed = inner.keys.end_session(id);
+    inner.keys.end_session(id);
     drop(inner);
-    sim.note(|| format!("engine: session {id} is over"));
-    notify_watches(server, sim, &changed);
+    sim.note(|| format!("store: session {id} has ended"));
+    notify_watches(server, sim);
 }
 
 fn expire_later(server: &Shared, sim: &Rc<Sim>, id: i64) {
@@ -163,7 +188,7 @@ fn expire_later(server: &Shared, sim: &Rc<Sim>, id: i64) {
 
 /// There is no leader for so long. The new one gives each session its full TTL again.
 pub(super) fn change_leader(server: &Shared, sim: &Rc<Sim>, away: u64) {
-    sim.note(|| format!("engine: no leader for {away} us"));
+    sim.note(|| format!("store: no leader for {away} us"));
     let until = sim.now() + away;
     server.borrow_mut().leaderless_until = until;
     let server = server.clone();
@@ -179,8 +204,30 @@ pub(super) fn change_leader(server: &Shared, sim: &Rc<Sim>, away: u64) {
     });
 }
 
-/// Delivers a request: `work` runs once, twice or never, and `answer` gets its result once or
-/// never.
+/// Executes a transaction now.
+pub(super) fn run_txn(server: &Shared, sim: &Rc<Sim>, txn: &Txn) -> Result<TxnReply, StoreError> {
+    let mut inner = server.borrow_mut();
+    let mut txn = txn.clone();
+    if !txn.then.is_empty() && sim.in_a_thousand(inner.ignored_conflicts) {
+        txn.compare.clear();
+    }
+    // As in etcd: a request that is late or repeated does not restore a key of a session that has
+    // ended.
+    let has_ended = |op: &Op| match op {
+        Op::Put { session: Some(id), .. } => !inner.sessions.contains_key(id),
+        _ => false,
+    };
+    if inner.keys.holds(&txn.compare) && txn.then.iter().any(has_ended) {
+        return Err(StoreError::Unavailable("no such session".to_owned()));
+    }
+    let reply = inner.keys.run(&txn);
+    drop(inner);
+    notify_watches(server, sim);
+    Ok(reply)
+}
+
+/// Delivers a request: `work` runs once, several times or never, and `answer` gets its result once
+/// or never.
 pub(super) fn request<T: 'static>(
     server: &Shared,
     sim: &Rc<Sim>,
@@ -200,9 +247,22 @@ pub(super) fn request<T: 'static>(
             arrive(&server, sim, move |sim| drop(work(sim)));
         });
     }
+    if sim.in_a_thousand(faults.delayed_copy) {
+        let (work, server, way) = (work.clone(), server.clone(), long_delay(sim, faults));
+        sim.note(|| format!("network: a request of process {process} comes again in {way} us"));
+        sim.after(way, None, move |sim| {
+            arrive(&server, sim, move |sim| drop(work(sim)));
+        });
+    }
     let late = sim.in_a_thousand(faults.late);
-    let way = if late { 500_000 + sim.below(8_000_000) } else { delay(sim) };
-    let unanswered = sim.in_a_thousand(faults.unanswered);
+    let delayed = sim.in_a_thousand(faults.delayed);
+    let way = match () {
+        () if late => 500_000 + sim.below(8_000_000),
+        () if delayed => long_delay(sim, faults),
+        () if sim.in_a_thousand(faults.overtaken) => sim.below(MAX_OVERTAKEN_US),
+        () => delay(sim),
+    };
+    let unanswered = delayed || sim.in_a_thousand(faults.unanswered);
     if late || unanswered {
         sim.note(|| format!("network: process {process} gets no answer in time"));
     }
@@ -231,6 +291,15 @@ fn arrive(server: &Shared, sim: &Rc<Sim>, work: impl FnOnce(&Rc<Sim>) + 'static)
     }
 }
 
+/// The longest way of a request that is answered in time, in microseconds.
+const MAX_OVERTAKEN_US: u64 = 800_000;
+
+/// How long a delayed request takes: up to ten times the TTL of a session.
+fn long_delay(sim: &Sim, faults: Faults) -> u64 {
+    let way = 500_000 + sim.below(30_000_000);
+    way.min(faults.delayed_until.saturating_sub(sim.now())).max(delay(sim))
+}
+
 /// How long a message takes: mostly a short time.
 fn delay(sim: &Sim) -> u64 {
     match sim.below(50) {
@@ -240,62 +309,110 @@ fn delay(sim: &Sim) -> u64 {
     }
 }
 
-/// Reports every change of these keys from now on.
+/// How long a client waits until it repeats the request for a watch, in microseconds.
+const WATCH_RETRY_US: u64 = 500_000;
+
+/// Reports the changes of these keys after a revision. The request travels while its author goes
+/// on, and is repeated until it arrives.
 pub(super) fn watch(
     server: &Shared,
+    sim: &Rc<Sim>,
     process: Process,
-    range: Range,
-    listener: Listener<WatchNews>,
+    (range, after): (Range, Revision),
+    listener: Listener<WatchEvent>,
 ) -> u64 {
     let mut inner = server.borrow_mut();
     inner.watched += 1;
-    let state =
-        WatchState { process, range, events: VecDeque::new(), last: 0, listener: Some(listener) };
     let id = inner.watched;
+    let state = WatchState {
+        process,
+        range,
+        after,
+        connected: false,
+        events: VecDeque::new(),
+        last: 0,
+        listener: Some(listener),
+    };
     inner.watches.insert(id, state);
+    drop(inner);
+    connect_watch(server, sim, id, delay(sim));
     id
 }
 
-pub(super) fn unwatch(server: &Shared, id: u64) {
-    let gone = server.borrow_mut().watches.remove(&id);
-    // The listener is dropped while the engine is not borrowed.
-    drop(gone);
+fn connect_watch(server: &Shared, sim: &Rc<Sim>, id: u64, way: u64) {
+    let server = server.clone();
+    sim.after(way, None, move |sim| {
+        let mut guard = server.borrow_mut();
+        let inner = &mut *guard;
+        let Some(state) = inner.watches.get_mut(&id) else { return };
+        let cut_off = inner.cut_off.get(&state.process).copied().unwrap_or(0);
+        let reachable = cut_off.max(inner.leaderless_until);
+        if reachable > sim.now() || sim.in_a_thousand(inner.faults.lost) {
+            drop(guard);
+            let wait = reachable.saturating_sub(sim.now()).max(WATCH_RETRY_US);
+            return connect_watch(&server, sim, id, wait + delay(sim));
+        }
+        state.connected = true;
+        let missed = inner.keys.revision > state.after && sim.in_a_thousand(inner.faults.missed);
+        let events = if missed {
+            vec![WatchEvent::Missed]
+        } else {
+            let history = inner.keys.changes_after(&state.range, state.after);
+            let event = |(revision, changes)| WatchEvent::Changed { revision, changes };
+            history.into_iter().map(event).collect()
+        };
+        drop(guard);
+        events.into_iter().for_each(|event| send_event(&server, sim, id, event));
+    });
 }
 
-pub(super) fn notify_watches(server: &Shared, sim: &Rc<Sim>, changed: &Changed) {
-    let mut due = Vec::new();
+pub(super) fn unwatch(server: &Shared, id: u64) {
+    let removed = server.borrow_mut().watches.remove(&id);
+    // The listener is dropped while the store is not borrowed.
+    drop(removed);
+}
+
+/// Sends all changes to the watches that were not sent yet.
+fn notify_watches(server: &Shared, sim: &Rc<Sim>) {
     let mut guard = server.borrow_mut();
     let inner = &mut *guard;
-    let faults = inner.faults;
-    for (id, state) in &mut inner.watches {
-        let within = |key: &String| *key >= state.range.from && *key < state.range.to;
-        let matching: Changed = changed.iter().filter(|(key, _)| within(key)).cloned().collect();
-        if matching.is_empty() {
-            continue;
+    let from = std::mem::replace(&mut inner.notified, inner.keys.revision);
+    let mut events = Vec::new();
+    for (id, state) in inner.watches.iter().filter(|(_, state)| state.connected) {
+        // A watch may start after a revision that is still to come.
+        for (revision, changes) in inner.keys.changes_after(&state.range, from.max(state.after)) {
+            let missed = sim.in_a_thousand(inner.faults.missed);
+            let changed = WatchEvent::Changed { revision, changes };
+            events.push((*id, if missed { WatchEvent::Missed } else { changed }));
         }
-        let missed = sim.in_a_thousand(faults.missed);
-        let events = if missed { WatchNews::Missed } else { WatchNews::Changed(matching) };
-        let stale = missed || sim.in_a_thousand(faults.stale);
-        let way = if stale { sim.below(6_000_000) } else { delay(sim) };
-        // What a machine missed while it was cut off comes afterwards.
-        let reached = inner.cut_off.get(&state.process).copied().unwrap_or(0);
-        state.events.push_back(events);
-        state.last = state.last.max(sim.now().max(reached) + way);
-        due.push((*id, state.process, state.last - sim.now()));
     }
     drop(guard);
-    for (id, process, way) in due {
-        let server = server.clone();
-        sim.after(way, Some(process), move |_| {
-            let mut inner = server.borrow_mut();
-            let Some(state) = inner.watches.get_mut(&id) else { return };
-            let (events, listener) = (state.events.pop_front(), state.listener.take());
-            drop(inner);
-            let (Some(events), Some(mut listener)) = (events, listener) else { return };
-            listener(events);
-            if let Some(state) = server.borrow_mut().watches.get_mut(&id) {
-                state.listener = Some(listener);
-            }
-        });
-    }
+    events.into_iter().for_each(|(id, event)| send_event(server, sim, id, event));
+}
+
+fn send_event(server: &Shared, sim: &Rc<Sim>, id: u64, event: WatchEvent) {
+    let mut guard = server.borrow_mut();
+    let inner = &mut *guard;
+    let Some(state) = inner.watches.get_mut(&id) else { return };
+    let stale = event == WatchEvent::Missed || sim.in_a_thousand(inner.faults.stale);
+    let way = if stale { sim.below(6_000_000) } else { delay(sim) };
+    // What a machine missed while it was cut off or slow comes afterwards.
+    let until = |times: &BTreeMap<Process, TrueTime>| times.get(&state.process).copied();
+    let reached = until(&inner.cut_off).max(until(&inner.slow)).unwrap_or(0);
+    state.events.push_back(event);
+    state.last = state.last.max(sim.now().max(reached) + way);
+    let (process, way) = (state.process, state.last - sim.now());
+    drop(guard);
+    let server = server.clone();
+    sim.after(way, Some(process), move |_| {
+        let mut inner = server.borrow_mut();
+        let Some(state) = inner.watches.get_mut(&id) else { return };
+        let (event, listener) = (state.events.pop_front(), state.listener.take());
+        drop(inner);
+        let (Some(event), Some(mut listener)) = (event, listener) else { return };
+        listener(event);
+        if let Some(state) = server.borrow_mut().watches.get_mut(&id) {
+            state.listener = Some(listener);
+        }
+    });
 }

@@ -28,6 +28,9 @@ pub fn unopened(url: &str, error: &OpenError) -> Finding {
             shell_word(&group_of_directory().unwrap_or_default()),
             shell_word(&people::find_user(fs::metadata("/proc/self").map_or(0, |own| own.uid())))
         ),
+        _ if url.starts_with("etcd:") => {
+            "see `etcdctl endpoint health`, the rights of the user and the URL".to_owned()
+        }
         (_, Some((path, found))) => format!(
             "{path} belongs to {}, mode {:04o}: ask for access, or use another pool",
             people::find_user(found.uid()),
@@ -35,7 +38,8 @@ pub fn unopened(url: &str, error: &OpenError) -> Finding {
         ),
         _ => "see `--pool` and TERNLEASE_POOL: host:, host:NAME or host:/PATH".to_owned(),
     };
-    Finding::bad("file", error.to_string(), next)
+    let topic = if url.starts_with("etcd:") { "etcd" } else { "file" };
+    Finding::bad(topic, error.to_string(), next)
 }
 
 fn is_of_the_machine(url: &str) -> bool {

@@ -1,5 +1,6 @@
 //! `ternlease doctor`: why something does not work.
 
+mod cluster;
 mod devices;
 mod file;
 mod finding;
@@ -8,7 +9,7 @@ mod table;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use ternlease::{GpuPool, LeaseManager, PoolError};
+use ternlease::{Error, GpuPool, LeaseManager, PoolError};
 
 use crate::exit::Failure;
 use crate::place::Place;
@@ -74,7 +75,10 @@ fn examine(place: &Place) -> Vec<Finding> {
         }
     };
     let (mut findings, view) = about_devices(place, &manager);
-    findings.extend(file::examine(&place.url(), &manager));
+    match manager.cluster_info() {
+        Err(Error::NotShared) => findings.extend(file::examine(&place.url(), &manager)),
+        info => findings.extend(cluster::examine(info)),
+    }
     findings.extend(table::examine(&manager, view.as_ref()));
     findings
 }

@@ -23,6 +23,8 @@ pub(crate) struct Config {
     pub timeout: Duration,
     /// How long a process is taken to live after it was last heard of.
     pub session_ttl: Duration,
+    /// A member of its own, also if another home of this process has one.
+    pub own_member: bool,
 }
 
 /// Who one is.
@@ -95,6 +97,7 @@ impl Config {
             tls: None,
             timeout: Duration::from_secs(5),
             session_ttl: Duration::from_secs(60),
+            own_member: false,
         };
         config.take_query(query)?;
         Ok(config)
@@ -110,6 +113,8 @@ impl Config {
             match word {
                 "session_ttl" => self.session_ttl = seconds(&value)?,
                 "timeout" => self.timeout = seconds(&value)?,
+                "member" if value == "own" => self.own_member = true,
+                "member" => return Err(ConfigError("`member` can only be `own`")),
                 "tls" if value == "1" => drop(tls.get_or_insert_default()),
                 "tls" => return Err(ConfigError("`tls` can only be 1")),
                 "ca" => tls.get_or_insert_default().ca = Some(path(&value)?),
@@ -121,7 +126,7 @@ impl Config {
                 "server_name" => tls.get_or_insert_default().server_name = Some(value),
                 _ => {
                     return Err(ConfigError(
-                        "after `?` it takes `session_ttl`, `timeout`, `tls`, `ca`, `cert`, `key` and `server_name`",
+                        "after `?` it takes `session_ttl`, `timeout`, `member`, `tls`, `ca`, `cert`, `key` and `server_name`",
                     ));
                 }
             }

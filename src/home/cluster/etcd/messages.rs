@@ -1,4 +1,5 @@
-//! The messages of etcd's protocol, as far as they are used: fields and numbers are those of its public definition.
+//! The messages of etcd's protocol that are used. Fields and numbers are those of its public
+//! definition.
 
 use prost::{Enumeration, Message, Oneof};
 
@@ -12,7 +13,7 @@ pub(crate) struct Header {
     pub revision: i64,
 }
 
-/// A key with its value, and how it came to be.
+/// A key with its value and its history.
 #[derive(Clone, PartialEq, Eq, Message)]
 pub(crate) struct KeyValue {
     #[prost(bytes = "vec", tag = "1")]
@@ -41,6 +42,8 @@ pub(super) struct RangeRequest {
     pub revision: i64,
     #[prost(bool, tag = "8")]
     pub keys_only: bool,
+    #[prost(int64, tag = "10")]
+    pub min_mod_revision: i64,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -61,10 +64,15 @@ pub(super) struct PutRequest {
     pub value: Vec<u8>,
     #[prost(int64, tag = "3")]
     pub lease: i64,
+    #[prost(bool, tag = "4")]
+    pub prev_kv: bool,
 }
 
 #[derive(Clone, PartialEq, Message)]
-pub(super) struct PutResponse {}
+pub(super) struct PutResponse {
+    #[prost(message, optional, tag = "2")]
+    pub prev_kv: Option<KeyValue>,
+}
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct DeleteRangeRequest {
@@ -121,8 +129,9 @@ pub(super) enum CompareResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
 #[repr(i32)]
 pub(super) enum CompareTarget {
-    // Prost wants an enumeration to begin with 0.
+    // Prost requires that an enumeration begins with 0.
     Version = 0,
+    Create = 1,
     Mod = 2,
 }
 
@@ -134,12 +143,14 @@ pub(super) struct CompareMessage {
     pub target: i32,
     #[prost(bytes = "vec", tag = "3")]
     pub key: Vec<u8>,
-    #[prost(oneof = "CompareWith", tags = "4, 5, 6")]
+    #[prost(oneof = "CompareWith", tags = "5, 6")]
     pub with: Option<CompareWith>,
 }
 
 #[derive(Clone, PartialEq, Oneof)]
 pub(super) enum CompareWith {
+    #[prost(int64, tag = "5")]
+    CreateRevision(i64),
     #[prost(int64, tag = "6")]
     ModRevision(i64),
 }
@@ -290,8 +301,19 @@ pub(super) struct StatusRequest {}
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct StatusResponse {
+    #[prost(message, optional, tag = "1")]
+    pub header: Option<Header>,
     #[prost(string, tag = "2")]
     pub version: String,
+    #[prost(int64, tag = "3")]
+    pub db_size: i64,
+    #[prost(string, repeated, tag = "8")]
+    pub errors: Vec<String>,
+    #[prost(int64, tag = "9")]
+    pub db_size_in_use: i64,
+    /// Negative: no limit. 0: not reported.
+    #[prost(int64, tag = "12")]
+    pub db_size_quota: i64,
 }
 
 // No `Debug` by derive: it would show the password.

@@ -1,4 +1,5 @@
-//! A client of etcd: what the cluster home needs of it, and no more. It lives on a thread of its own; callers are ordinary threads.
+//! A client of etcd, with what the cluster home needs and no more. It runs on its own thread;
+//! callers are ordinary threads.
 
 mod badge;
 mod config;
@@ -12,6 +13,7 @@ mod random;
 mod range;
 mod seen;
 mod session;
+mod status;
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 mod tls;
@@ -27,5 +29,5 @@ pub(crate) use messages::KeyValue;
 pub(crate) use random::half_to_whole;
 pub(crate) use seen::Replaced;
 pub(crate) use session::{Session, SessionNews};
-pub(crate) use txn::{Compare, Keys, Op, OpAnswer, Txn};
-pub(crate) use watch::{Watch, WatchNews};
+pub(crate) use txn::{Compare, Keys, Op, OpReply, Read, Txn};
+pub(crate) use watch::{Change, Watch, WatchEvent};

@@ -1,4 +1,4 @@
-//! Reading many keys as they were at one moment, in pages of a bounded size.
+//! Reads of several ranges at one revision, in pages of a bounded size.
 
 use std::time::{Duration, Instant};
 
@@ -6,47 +6,34 @@ use super::engine::Engine;
 use super::error::{EngineError, Failure};
 use super::links::{Links, Repeat};
 use super::messages::{KeyValue, RangeRequest};
-use super::txn::Keys;
+use super::txn::Read;
 
-/// How much a page should hold: enough that round trips do not count, and little enough that others get through in between.
+/// The size of a page: large enough that round trips do not count, and small enough that other
+/// requests are answered between two pages.
 const PAGE_BYTES: usize = 1 << 20;
 
-/// How many keys are asked for first, when nobody knows how large they are.
+/// The number of keys of the first page, when their size is unknown.
 const FIRST_PAGE: i64 = 16;
 
-/// Keys as they were at one moment.
+/// What several reads found, all at one revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Snapshot {
-    /// In the order of their keys.
-    pub keys: Vec<KeyValue>,
+    /// One list for each read, in the order of the keys.
+    pub found: Vec<Vec<KeyValue>>,
     pub revision: i64,
 }
 
 impl Engine {
-    /// Reads keys with their values, all as they were at one moment after the call began.
-    pub fn range(&self, keys: Keys, timeout: Duration) -> Result<Snapshot, EngineError> {
-        self.read(keys, false, timeout)
-    }
-
-    /// As [`Self::range`], without the values.
-    pub fn range_keys(&self, keys: Keys, timeout: Duration) -> Result<Snapshot, EngineError> {
-        self.read(keys, true, timeout)
-    }
-
-    fn read(
-        &self,
-        keys: Keys,
-        keys_only: bool,
-        timeout: Duration,
-    ) -> Result<Snapshot, EngineError> {
+    /// Reads all of these, of which there is at least one, at one revision: the one that the
+    /// cluster has after the call began.
+    pub fn read(&self, reads: Vec<Read>, timeout: Duration) -> Result<Snapshot, EngineError> {
         let links = self.links()?;
         self.ask(timeout, async move {
             let until = Instant::now() + timeout;
-            let (key, range_end) = keys.bounds();
-            let first = RangeRequest { key, range_end, keys_only, ..RangeRequest::default() };
+            let requests: Vec<_> = reads.into_iter().map(RangeRequest::from).collect();
             loop {
-                match read_pages(&links, first.clone(), until).await {
-                    // The moment was forgotten between two pages: another moment is as good.
+                match read_all(&links, &requests, until).await {
+                    // The revision was compacted between two requests: a later one will do.
                     Err(Unread::Failed(failure))
                         if failure.compacted() && Instant::now() < until => {}
                     Err(Unread::Failed(failure)) => return Err(failure.into()),
@@ -58,18 +45,34 @@ impl Engine {
     }
 }
 
-/// Why pages were not read.
+/// Why a page was not read.
 enum Unread {
     Failed(Failure),
-    /// What answers is not what answered before.
+    /// The cluster is not the one that replied before.
     Replaced(EngineError),
 }
 
+async fn read_all(
+    links: &Links,
+    requests: &[RangeRequest],
+    until: Instant,
+) -> Result<Snapshot, Unread> {
+    let mut snapshot = Snapshot { found: Vec::with_capacity(requests.len()), revision: 0 };
+    for request in requests {
+        let request = RangeRequest { revision: snapshot.revision, ..request.clone() };
+        let (keys, revision) = read_pages(links, request, until).await?;
+        snapshot.found.push(keys);
+        snapshot.revision = revision;
+    }
+    Ok(snapshot)
+}
+
+/// Reads one range, at the revision of the request or, if that is 0, at the current one.
 async fn read_pages(
     links: &Links,
     mut request: RangeRequest,
     until: Instant,
-) -> Result<Snapshot, Unread> {
+) -> Result<(Vec<KeyValue>, i64), Unread> {
     request.limit = FIRST_PAGE;
     let mut keys: Vec<KeyValue> = Vec::new();
     loop {
@@ -85,7 +88,7 @@ async fn read_pages(
         keys.extend(page.kvs);
         let next = keys.last().filter(|_| page.more && count > 0);
         let Some(last) = next else {
-            return Ok(Snapshot { keys, revision: request.revision });
+            return Ok((keys, request.revision));
         };
         request.key = [last.key.as_slice(), &[0]].concat();
         request.limit = (PAGE_BYTES / (bytes / count).max(1)).clamp(1, 4096) as i64;

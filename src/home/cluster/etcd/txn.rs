@@ -1,4 +1,4 @@
-//! Transactions: if all of this is so, do that, else do something else; all at once or not at all.
+//! Transactions: compares, and writes that are done if all of them hold.
 
 use std::time::{Duration, Instant};
 
@@ -7,78 +7,91 @@ use super::error::EngineError;
 use super::links::{Links, Repeat};
 use super::messages::*;
 
-/// Which keys.
+/// A range of keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Keys {
+    #[cfg(test)]
     One(Vec<u8>),
-    /// All that begin with this.
+    /// All keys with this prefix.
     #[cfg(test)]
     Prefix(Vec<u8>),
-    /// From the first up to the second, which is not one of them.
+    /// From the first up to the second, exclusive.
     Between(Vec<u8>, Vec<u8>),
 }
 
 impl Keys {
-    /// The first one, and the first one that is not meant any more: the form in which etcd takes them.
+    /// The first key and the exclusive end, in the form that etcd takes.
     pub(super) fn bounds(self) -> (Vec<u8>, Vec<u8>) {
         match self {
+            #[cfg(test)]
             Keys::One(key) => (key, Vec::new()),
             Keys::Between(from, to) => (from, to),
             #[cfg(test)]
             Keys::Prefix(prefix) => {
                 let end = match prefix.iter().rposition(|&byte| byte != 0xff) {
                     Some(last) => [&prefix[..last], &[prefix[last] + 1]].concat(),
-                    // A lone zero stands for the end of all keys.
+                    // A single zero byte is the end of all keys.
                     None => vec![0],
                 };
-                // Nor is there an empty key to begin with.
+                // No key is empty.
                 (if prefix.is_empty() { vec![0] } else { prefix }, end)
             }
         }
     }
 }
 
-/// What must be so: when a key was last written, 0 if there is no such key.
+/// A condition. Revision 0: there is no such key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Compare {
-    pub key: Vec<u8>,
-    pub mod_revision: i64,
+pub(crate) enum Compare {
+    Created(Vec<u8>, i64),
+    Modified(Vec<u8>, i64),
 }
 
-/// What to do.
+/// What to read of a range.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Read {
+    pub keys: Keys,
+    /// Skip keys that were last written before this revision.
+    pub min_mod_revision: i64,
+    /// Leave the values empty.
+    pub keys_only: bool,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Op {
-    /// Writes a value, which goes with the lease if that is not 0.
+    /// Writes a value. The key is deleted with the lease if that is not 0.
     Put {
         key: Vec<u8>,
         value: Vec<u8>,
         lease: i64,
+        /// Reply with the value that is replaced.
+        previous: bool,
     },
     Delete(Keys),
-    Range(Keys),
+    Read(Read),
 }
 
-/// What an [`Op`] did.
+/// The reply to an [`Op`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum OpAnswer {
-    Put,
-    /// So many keys.
+pub(crate) enum OpReply {
+    /// With what was replaced, if the put requests it and there was a value.
+    Put(Option<KeyValue>),
+    /// How many keys were deleted.
     Deleted(i64),
-    Range(Vec<KeyValue>),
+    Read(Vec<KeyValue>),
 }
 
-/// What a transaction did.
+/// The reply to a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TxnAnswer {
-    /// Was everything as it had to be?
+pub(crate) struct TxnReply {
+    /// Did all compares hold?
     pub succeeded: bool,
-    /// When that was.
     pub revision: i64,
-    /// One for each [`Op`].
-    pub answers: Vec<OpAnswer>,
+    /// One for each [`Op`] of the branch that was taken.
+    pub replies: Vec<OpReply>,
 }
 
-/// A transaction that is not sent yet.
+/// A transaction that has not been sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Txn {
     pub compares: Vec<Compare>,
@@ -87,78 +100,91 @@ pub(crate) struct Txn {
 }
 
 impl Engine {
-    /// Does a transaction, and waits for its answer.
-    pub fn txn(&self, txn: Txn, timeout: Duration) -> Result<TxnAnswer, EngineError> {
+    /// Sends a transaction, and waits for its reply.
+    pub fn txn(&self, txn: Txn, timeout: Duration) -> Result<TxnReply, EngineError> {
         let links = self.links()?;
         self.ask(timeout, async move { txn.run(&links, Instant::now() + timeout).await })
     }
 
-    /// Begins a transaction, and does not wait. Its answer goes to `tell`, on the engine's thread: it must be quick, and cannot wait for the engine.
+    /// Sends a transaction without waiting. Its reply goes to `listener`, on the engine's thread:
+    /// it must be quick, and cannot wait for the engine.
     #[cfg(test)]
     pub fn txn_then(
         &self,
         txn: Txn,
         timeout: Duration,
-        tell: impl FnOnce(Result<TxnAnswer, EngineError>) + Send + 'static,
+        listener: impl FnOnce(Result<TxnReply, EngineError>) + Send + 'static,
     ) -> Result<(), EngineError> {
         let links = self.links()?;
-        self.begin(async move { txn.run(&links, Instant::now() + timeout).await }, tell)
+        self.begin(async move { txn.run(&links, Instant::now() + timeout).await }, listener)
     }
 }
 
 impl Txn {
-    async fn run(self, links: &Links, until: Instant) -> Result<TxnAnswer, EngineError> {
+    async fn run(self, links: &Links, until: Instant) -> Result<TxnReply, EngineError> {
         let request = TxnRequest {
             compare: self.compares.into_iter().map(CompareMessage::from).collect(),
             success: self.then.into_iter().map(RequestOp::from).collect(),
             failure: self.otherwise.into_iter().map(RequestOp::from).collect(),
         };
         let least = links.seen.revision();
-        let answer = links.call(request, until, Repeat::Never).await?;
-        links.seen.accept(answer.header.as_ref(), least)?;
-        let header = answer.header.unwrap_or_default();
-        Ok(TxnAnswer {
-            succeeded: answer.succeeded,
+        let response = links.call(request, until, Repeat::Never).await?;
+        links.seen.accept(response.header.as_ref(), least)?;
+        let header = response.header.unwrap_or_default();
+        Ok(TxnReply {
+            succeeded: response.succeeded,
             revision: header.revision,
-            answers: answer.responses.into_iter().map(OpAnswer::from).collect(),
+            replies: response.responses.into_iter().map(OpReply::from).collect(),
         })
     }
 }
 
 impl From<Compare> for CompareMessage {
     fn from(compare: Compare) -> Self {
-        CompareMessage {
-            result: CompareResult::Equal.into(),
-            target: CompareTarget::Mod.into(),
-            key: compare.key,
-            with: Some(CompareWith::ModRevision(compare.mod_revision)),
-        }
+        let (target, key, with) = match compare {
+            Compare::Created(key, revision) => {
+                (CompareTarget::Create, key, CompareWith::CreateRevision(revision))
+            }
+            Compare::Modified(key, revision) => {
+                (CompareTarget::Mod, key, CompareWith::ModRevision(revision))
+            }
+        };
+        let result = CompareResult::Equal.into();
+        CompareMessage { result, target: target.into(), key, with: Some(with) }
+    }
+}
+
+impl From<Read> for RangeRequest {
+    fn from(read: Read) -> Self {
+        let Read { keys, min_mod_revision, keys_only } = read;
+        let (key, range_end) = keys.bounds();
+        RangeRequest { key, range_end, min_mod_revision, keys_only, ..RangeRequest::default() }
     }
 }
 
 impl From<Op> for RequestOp {
     fn from(op: Op) -> Self {
         let request = match op {
-            Op::Put { key, value, lease } => AnyRequest::Put(PutRequest { key, value, lease }),
+            Op::Put { key, value, lease, previous } => {
+                AnyRequest::Put(PutRequest { key, value, lease, prev_kv: previous })
+            }
             Op::Delete(keys) => {
                 let (key, range_end) = keys.bounds();
                 AnyRequest::Delete(DeleteRangeRequest { key, range_end })
             }
-            Op::Range(keys) => {
-                let (key, range_end) = keys.bounds();
-                AnyRequest::Range(RangeRequest { key, range_end, ..RangeRequest::default() })
-            }
+            Op::Read(read) => AnyRequest::Range(read.into()),
         };
         RequestOp { request: Some(request) }
     }
 }
 
-impl From<ResponseOp> for OpAnswer {
+impl From<ResponseOp> for OpReply {
     fn from(op: ResponseOp) -> Self {
         match op.response {
-            Some(AnyResponse::Range(range)) => OpAnswer::Range(range.kvs),
-            Some(AnyResponse::Delete(delete)) => OpAnswer::Deleted(delete.deleted),
-            Some(AnyResponse::Put(_)) | None => OpAnswer::Put,
+            Some(AnyResponse::Range(range)) => OpReply::Read(range.kvs),
+            Some(AnyResponse::Delete(delete)) => OpReply::Deleted(delete.deleted),
+            Some(AnyResponse::Put(put)) => OpReply::Put(put.prev_kv),
+            None => OpReply::Put(None),
         }
     }
 }
@@ -168,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_keys_with_a_prefix_end() {
+    fn bounds_of_a_prefix_enclose_its_keys() {
         let bounds = |prefix: &[u8]| Keys::Prefix(prefix.to_vec()).bounds();
         assert_eq!(bounds(b"/a/"), (b"/a/".to_vec(), b"/a0".to_vec()));
         assert_eq!(bounds(b"a\xff\xff"), (b"a\xff\xff".to_vec(), b"b".to_vec()));

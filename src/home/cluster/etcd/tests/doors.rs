@@ -86,9 +86,10 @@ fn a_password_opens_everything_that_it_should() {
     let _watch = engine.watch(Keys::Prefix(b"own/".to_vec()), 1, tell).unwrap();
     let (tell, session_news) = listening();
     let session = engine.session(Duration::from_secs(3), tell).unwrap();
-    let held = Op::Put { key: b"own/held".to_vec(), value: vec![], lease: session.id() };
+    let key = b"own/held".to_vec();
+    let held = Op::Put { key, value: vec![], lease: session.id(), previous: false };
     engine.txn(always(vec![put("own/a", "1"), held]), LONG).unwrap();
-    assert!(matches!(next(&changes), WatchNews::Changed { .. }));
+    assert!(matches!(next(&changes), WatchEvent::Changed { .. }));
     let outcome = engine.txn(always(vec![put("other/a", "1")]), LONG);
     assert!(matches!(outcome, Err(EngineError::Unauthenticated(_))), "{outcome:?}");
 
@@ -97,8 +98,8 @@ fn a_password_opens_everything_that_it_should() {
     until("a transaction is done", || engine.txn(always(vec![put("own/a", "2")]), LONG).ok());
     loop {
         match next(&changes) {
-            WatchNews::Changed { .. } => break,
-            WatchNews::Lost { .. } | WatchNews::Back => {}
+            WatchEvent::Changed { .. } => break,
+            WatchEvent::Lost { .. } | WatchEvent::Back => {}
             other => panic!("{other:?}"),
         }
     }

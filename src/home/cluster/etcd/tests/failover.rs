@@ -83,8 +83,8 @@ fn what_was_done_unheard_is_not_called_refused() {
     let url = format!("etcd://{}/test?timeout=4", between.address);
     let engine = Engine::connect(&Config::of(&url)).unwrap();
     let once = |key: &str| {
-        let found = witness.range(Keys::One(key.into()), LONG).unwrap();
-        assert_eq!(found.keys[0].version, 1);
+        let (found, _) = range(&witness, Keys::One(key.into()));
+        assert_eq!(found[0].version, 1);
     };
 
     // Done, and the answer does not come.
@@ -164,8 +164,7 @@ fn calls_go_on_when_the_leader_stops() {
         for (i, engine) in engines.iter().enumerate() {
             scope.spawn(move || {
                 until_done(engine, &format!("k{i}"));
-                let read = engine.range(Keys::Prefix(b"k".to_vec()), LONG);
-                assert!(!read.unwrap().keys.is_empty());
+                assert!(!range(engine, Keys::Prefix(b"k".to_vec())).0.is_empty());
             });
         }
     });
@@ -189,6 +188,6 @@ fn calls_go_on_when_servers_are_killed_in_turn() {
         until_done(&engine, &format!("k{index}"));
         etcd.restart(index);
     }
-    let read = engine.range(Keys::Prefix(b"k".to_vec()), LONG).unwrap();
-    assert_eq!(read.keys.len(), 3);
+    let (found, _) = range(&engine, Keys::Prefix(b"k".to_vec()));
+    assert_eq!(found.len(), 3);
 }

@@ -1,7 +1,8 @@
-//! The client against real servers, which are stopped, killed and told to forget.
+//! The client with real servers, which are stopped, killed and compacted.
 #![allow(unsafe_code)] // To stop servers, and to fork.
 
 mod calls;
+mod contract;
 mod doors;
 mod failover;
 #[path = "../../../../../tests/common/etcd.rs"]
@@ -19,7 +20,7 @@ use super::wire::Call;
 use super::*;
 use servers::{Etcd, PATIENCE, until};
 
-/// How long a call may take where servers are well.
+/// How long a call may take while servers run.
 const LONG: Duration = PATIENCE;
 
 fn config_of(etcd: &Etcd) -> Config {
@@ -31,20 +32,30 @@ fn engine_of(etcd: &Etcd) -> Engine {
 }
 
 fn put(key: &str, value: impl AsRef<[u8]>) -> Op {
-    Op::Put { key: key.into(), value: value.as_ref().to_vec(), lease: 0 }
+    Op::Put { key: key.into(), value: value.as_ref().to_vec(), lease: 0, previous: false }
 }
 
 fn always(then: Vec<Op>) -> Txn {
     Txn { then, ..Txn::default() }
 }
 
-/// The value of a key.
-fn get(engine: &Engine, key: &str) -> Option<String> {
-    let mut found = engine.range(Keys::One(key.into()), LONG).unwrap();
-    found.keys.pop().map(|kv| String::from_utf8(kv.value).unwrap())
+fn all(keys: Keys) -> Read {
+    Read { keys, min_mod_revision: 0, keys_only: false }
 }
 
-/// Any call of etcd's, as tests need more of them than the library.
+/// What is in a range, and the revision.
+fn range(engine: &Engine, keys: Keys) -> (Vec<KeyValue>, i64) {
+    let mut snapshot = engine.read(vec![all(keys)], LONG).unwrap();
+    (snapshot.found.remove(0), snapshot.revision)
+}
+
+/// The value of a key.
+fn get(engine: &Engine, key: &str) -> Option<String> {
+    let (mut found, _) = range(engine, Keys::One(key.into()));
+    found.pop().map(|kv| String::from_utf8(kv.value).unwrap())
+}
+
+/// Any call of etcd: tests need more of them than the library.
 fn call<C: Call>(engine: &Engine, request: C) -> Result<C::Answer, EngineError> {
     let links = engine.links().unwrap();
     engine.ask(LONG, async move {
@@ -53,18 +64,18 @@ fn call<C: Call>(engine: &Engine, request: C) -> Result<C::Answer, EngineError> 
     })
 }
 
-/// What is told to a callback, to be looked at by a test.
+/// A listener, and the events that it receives.
 fn listening<T: Send + 'static>() -> (impl Fn(T) + Send + 'static, Receiver<T>) {
-    let (tell, told): (Sender<T>, _) = channel();
+    let (sender, events): (Sender<T>, _) = channel();
     // The test may have ended.
-    (move |news| drop(tell.send(news)), told)
+    (move |event| drop(sender.send(event)), events)
 }
 
-fn next<T>(told: &Receiver<T>) -> T {
-    told.recv_timeout(PATIENCE).expect("there are news in time")
+fn next<T>(events: &Receiver<T>) -> T {
+    events.recv_timeout(PATIENCE).expect("an event in time")
 }
 
-/// An answer of which nothing is needed.
+/// A response of which nothing is needed.
 #[derive(Clone, PartialEq, Message)]
 struct Nothing {}
 

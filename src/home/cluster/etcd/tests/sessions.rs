@@ -5,7 +5,7 @@ use super::*;
 use crate::home::clock::Clock;
 
 fn held(session: &Session) -> Op {
-    Op::Put { key: b"held".to_vec(), value: b"1".to_vec(), lease: session.id() }
+    Op::Put { key: b"held".to_vec(), value: b"1".to_vec(), lease: session.id(), previous: false }
 }
 
 #[test]

@@ -1,19 +1,24 @@
-//! Watches of servers that die, stop and forget.
+//! Watches of servers that are killed, stopped and compacted.
 
 use super::*;
 
-/// The changes in the news, each with its revision, as `key=value` or `key-`.
-fn changes(told: &Receiver<WatchNews>, count: usize) -> Vec<(i64, String)> {
+/// The changes of so many events, each with its revision, as `key=value@version` or `key-`.
+fn changes(events: &Receiver<WatchEvent>, count: usize) -> Vec<(i64, String)> {
     let mut seen = Vec::new();
     while seen.len() < count {
-        match next(told) {
-            WatchNews::Changed { revision, changes } => {
+        match next(events) {
+            WatchEvent::Changed { revision, changes } => {
                 let words = changes.iter().map(|change| {
                     assert_eq!(change.mod_revision, revision);
                     let key = String::from_utf8_lossy(&change.key).into_owned();
                     match &change.value {
-                        Some(value) => format!("{key}={}", String::from_utf8_lossy(value)),
-                        None => format!("{key}-"),
+                        Some(value) => {
+                            format!("{key}={}@{}", String::from_utf8_lossy(value), change.version)
+                        }
+                        None => {
+                            assert_eq!(change.version, 0);
+                            format!("{key}-")
+                        }
                     }
                 });
                 seen.push((revision, words.collect::<Vec<_>>().join(" ")));
@@ -29,24 +34,26 @@ fn write(engine: &Engine, ops: Vec<Op>) -> i64 {
 }
 
 #[test]
-fn changes_come_in_order_and_together() {
+fn changes_are_reported_in_order_and_by_revision() {
     let Some(etcd) = Etcd::start() else { return };
     let engine = engine_of(&etcd);
     let begin = write(&engine, vec![put("w/a", "0")]);
-    let (tell, told) = listening();
-    let _watch = engine.watch(Keys::Prefix(b"w/".to_vec()), begin, tell).unwrap();
+    let (listener, events) = listening();
+    let _watch = engine.watch(Keys::Prefix(b"w/".to_vec()), begin, listener).unwrap();
     let second = write(&engine, vec![put("w/a", "1"), put("w/b", "1"), put("x", "1")]);
     let third = write(&engine, vec![Op::Delete(Keys::Prefix(b"w/".to_vec()))]);
+    let fourth = write(&engine, vec![put("w/a", "2")]);
     let expected = [
-        (begin, "w/a=0".to_owned()),
-        (second, "w/a=1 w/b=1".to_owned()),
+        (begin, "w/a=0@1".to_owned()),
+        (second, "w/a=1@2 w/b=1@1".to_owned()),
         (third, "w/a- w/b-".to_owned()),
+        (fourth, "w/a=2@1".to_owned()),
     ];
-    assert_eq!(changes(&told, 3), expected);
+    assert_eq!(changes(&events, 4), expected);
 }
 
 #[test]
-fn a_long_past_comes_in_pieces() {
+fn long_history_is_reported_in_order() {
     let Some(etcd) = Etcd::start() else { return };
     let engine = engine_of(&etcd);
     let begin = write(&engine, vec![put("w", "0")]) + 1;
@@ -55,73 +62,78 @@ fn a_long_past_comes_in_pieces() {
     let revisions: Vec<_> = (0..30)
         .map(|i| write(&engine, (0..=i % 4).map(|j| put(&format!("w/{j}"), &large)).collect()))
         .collect();
-    let (tell, told) = listening();
-    let _watch = engine.watch(Keys::Prefix(b"w/".to_vec()), begin, tell).unwrap();
+    let (listener, events) = listening();
+    let _watch = engine.watch(Keys::Prefix(b"w/".to_vec()), begin, listener).unwrap();
     for (i, revision) in revisions.into_iter().enumerate() {
-        let WatchNews::Changed { revision: told, changes } = next(&told) else { panic!() };
-        assert_eq!((told, changes.len()), (revision, i % 4 + 1));
+        let WatchEvent::Changed { revision: reported, changes } = next(&events) else { panic!() };
+        assert_eq!((reported, changes.len()), (revision, i % 4 + 1));
     }
 }
 
 #[test]
-fn nothing_is_missed_or_told_twice_when_the_server_is_killed() {
+fn nothing_is_missed_or_repeated_when_the_server_is_killed() {
     let Some(mut etcd) = Etcd::start() else { return };
     let engine = engine_of(&etcd);
-    let (tell, told) = listening();
-    let _watch = engine.watch(Keys::One(b"w".to_vec()), 1, tell).unwrap();
+    let (listener, events) = listening();
+    let _watch = engine.watch(Keys::One(b"w".to_vec()), 1, listener).unwrap();
     for round in 0..3 {
         let value = |i: usize| format!("{round}.{i}");
         let written: Vec<_> = (0..5)
-            .map(|i| (write(&engine, vec![put("w", value(i))]), format!("w={}", value(i))))
+            .map(|i| {
+                let revision = write(&engine, vec![put("w", value(i))]);
+                (revision, format!("w={}@{}", value(i), round * 5 + i + 1))
+            })
             .collect();
-        assert_eq!(changes(&told, 5), written);
+        assert_eq!(changes(&events, 5), written);
         etcd.kill(0);
-        assert!(matches!(next(&told), WatchNews::Lost { .. }));
+        assert!(matches!(next(&events), WatchEvent::Lost { .. }));
         etcd.restart(0);
-        assert_eq!(next(&told), WatchNews::Back);
+        assert_eq!(next(&events), WatchEvent::Back);
     }
 }
 
 #[test]
-fn what_was_forgotten_is_said() {
+fn compaction_is_reported() {
     let Some(etcd) = Etcd::start() else { return };
     let engine = engine_of(&etcd);
     let revisions: Vec<_> =
         (0..10).map(|i| write(&engine, vec![put("w", format!("{i}"))])).collect();
     call(&engine, CompactionRequest { revision: revisions[6], physical: true }).unwrap();
-    let (tell, told) = listening();
-    let _watch = engine.watch(Keys::One(b"w".to_vec()), revisions[2], tell).unwrap();
-    let WatchNews::Compacted(from) = next(&told) else { panic!() };
+    let (listener, events) = listening();
+    let _watch = engine.watch(Keys::One(b"w".to_vec()), revisions[2], listener).unwrap();
+    let WatchEvent::Compacted(from) = next(&events) else { panic!() };
     assert!(from > revisions[2] && from <= revisions[6] + 1);
-    // It goes on from there.
+    // Later changes follow.
     let rest: Vec<_> = (0..10)
         .filter(|&i| revisions[i] >= from)
-        .map(|i| (revisions[i], format!("w={i}")))
+        .map(|i| (revisions[i], format!("w={i}@{}", i + 1)))
         .collect();
-    assert_eq!(changes(&told, rest.len()), rest);
+    assert_eq!(changes(&events, rest.len()), rest);
     let new = write(&engine, vec![put("w", "new")]);
-    assert_eq!(changes(&told, 1), [(new, "w=new".to_owned())]);
+    assert_eq!(changes(&events, 1), [(new, "w=new@11".to_owned())]);
 }
 
 #[test]
-fn a_watch_turns_away_from_a_server_that_stops() {
+fn watch_leaves_a_server_that_stops() {
     let Some(etcd) = Etcd::cluster(3) else { return };
     let mut config = config_of(&etcd);
     config.timeout = Duration::from_secs(2);
     let engine = Engine::connect(&config).unwrap();
-    let (tell, told) = listening();
-    let _watch = engine.watch(Keys::One(b"w".to_vec()), 1, tell).unwrap();
+    let (listener, events) = listening();
+    let _watch = engine.watch(Keys::One(b"w".to_vec()), 1, listener).unwrap();
     let leader = etcd.leader();
     etcd.stop(leader);
-    // By an engine of its own, as nothing may tell the other one that the server is gone.
+    // With an engine of its own: the other one must find out by its watch alone.
     let writer = Engine::connect(&config_of(&etcd)).unwrap();
     let revision = until("a write is done", || {
-        writer.txn(always(vec![put("w", "1")]), LONG).ok().map(|answer| answer.revision)
+        writer.txn(always(vec![put("w", "1")]), LONG).ok().map(|reply| reply.revision)
     });
     loop {
-        match next(&told) {
-            WatchNews::Changed { revision: told, .. } => break assert!(told <= revision),
-            WatchNews::Lost { .. } | WatchNews::Back => {}
+        match next(&events) {
+            WatchEvent::Changed { revision: reported, .. } => {
+                break assert!(reported <= revision);
+            }
+            WatchEvent::Lost { .. } | WatchEvent::Back => {}
             other => panic!("{other:?}"),
         }
     }
