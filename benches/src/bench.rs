@@ -21,13 +21,21 @@ mod etcd_bare;
 #[cfg(feature = "etcd")]
 mod etcd_claim;
 #[cfg(feature = "etcd")]
+mod etcd_client;
+#[cfg(feature = "etcd")]
 mod etcd_crowd;
 #[cfg(feature = "etcd")]
+mod etcd_fanout;
+#[cfg(feature = "etcd")]
 mod etcd_handover;
+#[cfg(feature = "etcd")]
+mod etcd_large;
 #[cfg(feature = "etcd")]
 mod etcd_peers;
 #[cfg(feature = "etcd")]
 mod etcd_renew;
+#[cfg(feature = "etcd")]
+mod etcd_table;
 mod handover;
 mod host;
 mod host_claim;
@@ -56,6 +64,9 @@ mod world;
 
 use std::process::ExitCode;
 
+// Where the client of the library looks for what it uses.
+#[cfg(feature = "etcd")]
+use etcd_client::{home, rt, table};
 use report::Bench;
 
 #[global_allocator]

@@ -1,22 +1,20 @@
-//! `etcd.hand_over`: how long after a release in one process the claim of another returns, which waits.
+//! `etcd.hand_over`: how long after a release in one process the claim of another returns, which
+//! waits.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use ternlease::LeaseManager;
 
-use crate::etcd::{Cluster, line_in_txns, open};
+use crate::etcd::{Cluster, open};
 use crate::host_place::{Line, Place, Problem, spin_until};
 use crate::measure::{Sample, median, quantile, wall_now};
 use crate::report::Bench;
 
-/// So many are one turn.
-const TURN: usize = 10;
+/// In bare transactions, in the middle, when neither side has had a pause.
+const GOAL: f64 = 1.7;
 
-/// In bare transactions, in the middle: one for the release, and one for the other side to hear of it.
-const GOAL: f64 = 2.0;
-
-/// Long enough for whoever is about to wait to do so, and for etcd to have nothing to do.
+/// Long enough for etcd to have nothing to do.
 const QUIET: Duration = Duration::from_millis(5);
 
 pub fn run(bench: &mut Bench, cluster: &mut Cluster) -> Result<(), Problem> {
@@ -24,37 +22,48 @@ pub fn run(bench: &mut Bench, cluster: &mut Cluster) -> Result<(), Problem> {
     let url = cluster.url("hand_over");
     let giver = open(&url)?;
     let _waiter = place.worker("etcd_waiter", 0, &url)?;
-    place.line(0).finished(1)?;
-    let mut times = Vec::new();
-    for turn in 0..if bench.quick { 5 } else { 30 } {
-        if turn % 2 == 0 {
-            cluster.peers.turn()?;
-        }
-        for _ in 0..TURN {
-            times.push(hand_over(&giver, place.line(0))?);
-        }
-        if turn % 2 == 1 {
-            cluster.peers.turn()?;
-        }
+    let line = place.line(0);
+    line.finished(1)?;
+    let (mut busy, mut idle, mut idle_txns) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..if bench.quick { 50 } else { 200 } {
+        // Processors and servers that had nothing to do are slower at first, for a bare transaction
+        // as well: each side is measured after a pause, and right after other transactions.
+        busy.push(hand_over(&giver, line, || cluster.peers.turn())?);
+        let pause = || {
+            std::thread::sleep(QUIET);
+            Ok(())
+        };
+        idle.push(hand_over(&giver, line, pause)?);
+        std::thread::sleep(QUIET);
+        idle_txns.push(cluster.peers.once()?);
     }
-    // Half of the turns are enough for the middle of a steady thing.
-    let txn = median(cluster.peers.take_turns(bench, &cluster.line("etcd.hand_over_p50")));
-    for (name, part, goal) in
-        [("etcd.hand_over_p50", 0.5, Some(GOAL)), ("etcd.hand_over_p90", 0.9, None)]
-    {
-        let ours = quantile(times.iter().copied(), part);
-        let sample = Sample { rounds: times.len(), ..Sample::of_rounds(&[ours], &[txn]) };
-        line_in_txns(bench, &cluster.line(name), sample, goal);
+    let txn = median(cluster.peers.take_turns());
+    let (idle, idle_txn) = (median(idle), median(idle_txns));
+    let rounds = busy.len();
+    let p50 = median(busy.iter().copied());
+    for (name, what, ours, peer, goal) in [
+        ("p50", "hand-over to another process, p50", p50, txn, Some(GOAL)),
+        ("p90", "the same, p90", quantile(busy, 0.9), txn, None),
+        ("idle", "the same after a pause, in Txns after a pause", idle, idle_txn, None),
+        ("idle_busy", "the same after a pause, in Txns without", idle, txn, None),
+    ] {
+        let sample = Sample { rounds, ..Sample::of_rounds(&[ours], &[peer]) };
+        cluster.in_txns(bench, &format!("etcd.hand_over_{name}"), what, sample, goal);
     }
     Ok(())
 }
 
-/// Nanoseconds from giving to having.
-fn hand_over(giver: &LeaseManager, line: &Line) -> Result<f64, Problem> {
+/// Nanoseconds from giving to having. What happens while the other process waits takes as long as
+/// that needs to begin to follow the log.
+fn hand_over(
+    giver: &LeaseManager,
+    line: &Line,
+    mut meanwhile: impl FnMut() -> Result<(), Problem>,
+) -> Result<f64, Problem> {
     let lease = giver.claim("giver").of(&["gpu"]).try_now()?;
     line.begin();
     spin_until(|| giver.pending_claimers() > 0)?;
-    std::thread::sleep(QUIET);
+    meanwhile()?;
     let given = wall_now();
     giver.release(lease)?;
     line.finished(1)?;

@@ -1,71 +1,81 @@
-//! What the cluster home is compared with: bare transactions on the same server, from Rust and by etcd's own client, which is written in Go.
+//! What the cluster home is compared with: bare transactions on the same server by the same client.
+//! etcd's own client, which is written in Go, shows whether that client is a slow one.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use crate::etcd_bare::Bare;
+use crate::etcd_bare::{Bare, connect};
 use crate::host_place::Problem;
 use crate::measure::{Unit, median, wall_now};
 use crate::report::{Bench, figure, target_directory};
 
-/// So many transactions are one turn of a peer.
+/// So many transactions are one turn.
 const TURN: usize = 20;
 
 pub struct Peers {
     bare: Bare,
-    go: Option<GoClient>,
-    turns: Vec<Turn>,
-}
-
-/// What a transaction took in one turn, in nanoseconds.
-#[derive(Clone, Copy)]
-struct Turn {
-    rust: f64,
-    go: Option<f64>,
+    turns: Vec<f64>,
 }
 
 impl Peers {
-    pub fn start(bench: &Bench, name: &str, endpoint: &str) -> Result<Peers, Problem> {
-        let go = GoClient::start(endpoint);
-        if let Err(problem) = &go {
-            bench.note(name, &format!("without etcd's own client: {problem}"));
-        }
-        Ok(Peers { bare: Bare::connect(endpoint)?, go: go.ok(), turns: Vec::new() })
+    pub fn start(endpoint: &str) -> Result<Peers, Problem> {
+        let mut peers = Peers { bare: Bare::new(&connect(endpoint)?, "peer"), turns: Vec::new() };
+        // The first transactions find caches and files of etcd cold.
+        peers.turn()?;
+        peers.turns.clear();
+        Ok(peers)
     }
 
-    /// A turn of each: nanoseconds of a transaction, in the middle of them.
+    /// One transaction: nanoseconds.
+    pub fn once(&mut self) -> Result<f64, Problem> {
+        let start = wall_now();
+        self.bare.txn()?;
+        Ok((wall_now() - start) as f64)
+    }
+
+    /// The middle of a few transactions, one after the other, is kept.
     pub fn turn(&mut self) -> Result<(), Problem> {
-        let mut times = Vec::new();
-        for _ in 0..TURN {
-            let start = wall_now();
-            self.bare.txn()?;
-            times.push((wall_now() - start) as f64);
-        }
-        let go = self.go.as_mut().map(|go| go.ask(&format!("each {TURN}"))).transpose()?;
-        self.turns.push(Turn { rust: median(times), go });
+        let times: Result<Vec<f64>, Problem> = (0..TURN).map(|_| self.once()).collect();
+        self.turns.push(median(times?));
         Ok(())
     }
 
-    /// How many transactions in a second so many clients of Go's make.
-    pub fn rate(&mut self, clients: usize, milliseconds: u64) -> Result<Option<f64>, Problem> {
-        self.go.as_mut().map(|go| go.ask(&format!("rate {clients} {milliseconds}"))).transpose()
+    /// The turns since this was asked last.
+    pub fn take_turns(&mut self) -> Vec<f64> {
+        std::mem::take(&mut self.turns)
     }
 
-    /// The turns since this was asked last, of the peer that is faster; a note says which it is.
-    pub fn take_turns(&mut self, bench: &Bench, name: &str) -> Vec<f64> {
-        let turns = std::mem::take(&mut self.turns);
-        let rust: Vec<f64> = turns.iter().map(|turn| turn.rust).collect();
-        let go: Vec<f64> = turns.iter().filter_map(|turn| turn.go).collect();
-        let middle = |times: &[f64]| median(times.iter().copied());
-        let shown = |times: &[f64]| figure(middle(times), Unit::Nanoseconds);
-        if go.is_empty() {
-            return rust;
+    /// Says what one transaction takes, and what it takes by etcd's own client: in turns, and with
+    /// many at once.
+    pub fn show(
+        &mut self,
+        bench: &Bench,
+        name: &str,
+        endpoint: &str,
+        clients: usize,
+    ) -> Result<(), Problem> {
+        let mut go = GoClient::start(endpoint);
+        if let Err(problem) = &go {
+            bench.note(name, &format!("without etcd's own client: {problem}"));
         }
-        let faster = if middle(&rust) <= middle(&go) { "Rust" } else { "Go" };
-        let both = format!("{} from Rust, {} by Go's client", shown(&rust), shown(&go));
-        bench.note(name, &format!("one bare Txn takes {both}; the peer is {faster}"));
-        if faster == "Rust" { rust } else { go }
+        let mut by_go = Vec::new();
+        for _ in 0..10 {
+            self.turn()?;
+            if let Ok(go) = &mut go {
+                by_go.push(go.ask(&format!("each {TURN}"))?);
+            }
+        }
+        let shown = |times: Vec<f64>| figure(median(times), Unit::Nanoseconds);
+        let mut text = format!("one bare Txn takes {}", shown(self.take_turns()));
+        if let Ok(go) = &mut go {
+            let rate = go.ask(&format!("rate {clients} 500"))?;
+            let rate = figure(rate, Unit::PerSecond);
+            let one = shown(by_go);
+            text += &format!("; by etcd's own client in Go {one}, {clients} at once {rate}");
+        }
+        bench.note(name, &text);
+        Ok(())
     }
 }
 

@@ -40,6 +40,8 @@ const ROLES: &[(&str, Role)] = &[
     ("etcd_waiter", crate::etcd_handover::waiter),
     #[cfg(feature = "etcd")]
     ("etcd_clients", crate::etcd_crowd::clients),
+    #[cfg(feature = "etcd")]
+    ("etcd_members", crate::etcd_fanout::members),
 ];
 
 /// A worker: this program again.
