@@ -236,7 +236,10 @@ impl Member {
     /// Begins a renewal by an entry, during which the lease does not expire. Returns whether this
     /// process owns the lease, and its end in the time of the table if the renewal is late.
     pub fn begin_renewal(&self, lease: LeaseId) -> Result<(bool, Option<Time>), Error> {
-        let mut state = self.lock();
+        let mut state = self.lock_noted();
+        if state.was_lost(lease) {
+            return Err(LOST);
+        }
         let own = state.is_own(lease);
         let now = state.own_time(&self.clock);
         if own && state.ends.get(&lease).is_some_and(|end| *end <= now) {
