@@ -17,7 +17,7 @@ pub fn connect(endpoint: &str) -> Result<Arc<Engine>, Problem> {
     Ok(Arc::new(Engine::connect(&config)?))
 }
 
-/// A key that nobody else changes.
+/// A key that no other client changes.
 pub struct Bare {
     engine: Arc<Engine>,
     key: Vec<u8>,

@@ -1,4 +1,4 @@
-//! `etcd.claim`, `etcd.release`: taking what is free and giving it back, when nobody else wants
+//! `etcd.claim`, `etcd.release`: taking what is free and giving it back, when no other member wants
 //! anything.
 
 use crate::etcd::{Cluster, open};

@@ -44,7 +44,7 @@ struct Crowd {
 }
 
 const CROWDS: [Crowd; 4] = [
-    Crowd { name: "etcd.fanout_0", what: "nobody else", role: "idle", members: 0 },
+    Crowd { name: "etcd.fanout_0", what: "no other member", role: "idle", members: 0 },
     Crowd { name: "etcd.fanout_100", what: "100 idle holders", role: "idle", members: 100 },
     Crowd { name: "etcd.fanout_1000", what: "1,000 idle holders", role: "idle", members: 1000 },
     Crowd { name: "etcd.fanout_waiting", what: "100 waiters", role: "waits", members: 100 },
@@ -68,7 +68,7 @@ fn cost(
     name: &str,
     crowd: &Crowd,
 ) -> Result<(), Problem> {
-    // The keys of a crowd that was killed concern nobody else.
+    // The keys of a crowd that was killed concern no other crowd.
     let url = cluster.url(crowd.name);
     let sender = open_with(&url, LIMITS)?;
     // What the waiting ones wait for.
