@@ -211,7 +211,7 @@ pub(crate) struct WakeList {
 }
 
 impl WakeList {
-    fn push(&mut self, waker: Waker) {
+    pub fn push(&mut self, waker: Waker) {
         match self.first {
             None => self.first = Some(waker),
             Some(_) => self.others.push(waker),

@@ -9,6 +9,8 @@ pub(crate) use parking_lot::Condvar;
 pub(crate) use parking_lot::{Mutex, MutexGuard};
 #[cfg(feature = "cluster")]
 pub(crate) use std::thread::sleep;
+#[cfg(all(feature = "cluster", not(ternlease_sim)))]
+pub(crate) use std::thread::yield_now;
 pub(crate) use std::thread::{JoinHandle, Thread, current, park, park_timeout};
 
 pub(crate) use super::thread::spawn;

@@ -165,6 +165,10 @@ pub fn sleep(time: Duration) {
     }
 }
 
+pub(crate) fn yield_now() {
+    sleep(Duration::from_micros(1));
+}
+
 pub(crate) fn park() {
     match inside() {
         Some(simulator) => simulator.park(None),

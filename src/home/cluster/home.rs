@@ -95,8 +95,8 @@ impl ClusterHome {
     }
 
     /// A claim cannot be granted any more while the session may have ended.
-    fn check_sure(&self) -> Result<(), Error> {
-        match self.member.is_sure() {
+    fn check_session(&self) -> Result<(), Error> {
+        match self.member.session_lasts() {
             true => Ok(()),
             false => Err(self.member.refusal().unwrap_or(Error::Unavailable)),
         }
@@ -105,7 +105,7 @@ impl ClusterHome {
     /// Brings the replica up to date, and appends what is due. If the store does not answer, the
     /// replica is read as it is.
     fn bring_up_to_date(&self) {
-        if self.member.refresh().is_ok() && self.member.is_sure() {
+        if self.member.refresh().is_ok() && self.member.session_lasts() {
             let _ = self.member.expire_own();
             let _ = self.member.advance();
         }
@@ -132,13 +132,13 @@ impl ClusterHome {
             Some(end) => self.member.run_command(&RenewLate { lease, ttl, end }),
             // What may be over is not taken over.
             None if !own => {
-                self.check_sure().and_then(|()| self.member.run_command(&Renew { lease, ttl }))
+                self.check_session().and_then(|()| self.member.run_command(&Renew { lease, ttl }))
             }
             None => self.member.run_command(&Renew { lease, ttl }),
         };
         let renewed = match renewed {
-            _ if own && !self.member.is_sure() => Err(LOST),
-            Ok(_) if !self.member.is_sure() => Err(Error::Unavailable),
+            _ if own && !self.member.session_lasts() => Err(LOST),
+            Ok(_) if !self.member.session_lasts() => Err(Error::Unavailable),
             renewed => renewed.map(|end| self.member.renewed(lease, end)),
         };
         self.member.end_renewal(lease);
@@ -272,7 +272,7 @@ impl Home for ClusterHome {
         match self.steps.get() {
             _ if self.member.is_forked() => Lifecycle::Forked,
             Lifecycle::Open if self.member.refusal() == Some(Error::Corrupt) => Lifecycle::Poisoned,
-            Lifecycle::Open if !self.member.is_sure() => Lifecycle::SessionLost,
+            Lifecycle::Open if !self.member.session_lasts() => Lifecycle::SessionLost,
             lifecycle => lifecycle,
         }
     }
@@ -321,7 +321,7 @@ impl Home for ClusterHome {
             self.member.lock().tickets.insert(ticket);
             self.member.wake_threads();
         }
-        self.check_sure()?;
+        self.check_session()?;
         Ok(Placed { outcome: placed.outcome, detail: D::from_picks(placed.detail) })
     }
 
@@ -330,7 +330,7 @@ impl Home for ClusterHome {
             return Collected::default();
         }
         let mut state = self.member.lock_noted();
-        if !self.member.is_sure() && state.is_own_ticket(ticket) {
+        if !self.member.session_lasts() && state.is_own_ticket(ticket) {
             return Collected::default();
         }
         let found = state.replica.table.ticket(ticket);
@@ -381,7 +381,7 @@ impl Home for ClusterHome {
             return None;
         }
         let state = self.member.lock_noted();
-        state.state_at(lease, now, self.member.is_sure())
+        state.state_at(lease, now, self.member.session_lasts())
     }
 
     fn ask_about(&self, leases: &[LeaseId]) {
@@ -471,7 +471,7 @@ impl Home for ClusterHome {
             return missed;
         }
         let silent = self.member.silent_since.load(Ordering::Acquire) != 0;
-        if ask && !self.steps.is_closed() && self.member.is_sure() && !silent {
+        if ask && !self.steps.is_closed() && self.member.session_lasts() && !silent {
             self.bring_up_to_date();
         }
         self.member.events_after(position, events)
@@ -488,7 +488,7 @@ impl Home for ClusterHome {
             // If the store does not answer, the answer is what was known last.
             let _ = self.member.refresh();
         }
-        self.member.lock_noted().ticket_at(ticket, self.member.is_sure())
+        self.member.lock_noted().ticket_at(ticket, self.member.session_lasts())
     }
 
     fn wait_ticket(
@@ -514,8 +514,8 @@ impl Home for ClusterHome {
                 break;
             }
             let left = until.map(|until| until.saturating_duration_since(rt::instant()));
-            let sure = self.member.sure_for().max(PAUSE);
-            rt::park_timeout(sure.min(left.unwrap_or(Duration::MAX)));
+            let session = self.member.session_left().max(PAUSE);
+            rt::park_timeout(session.min(left.unwrap_or(Duration::MAX)));
             // Whatever has woken the thread has taken its waker.
             found = self.watch(ticket, kind, &waiters::park_waker());
         }
@@ -528,7 +528,7 @@ impl Home for ClusterHome {
         }
         let waker = waker.clone();
         let mut state = self.member.lock_noted();
-        let found = state.ticket_at(ticket, self.member.is_sure());
+        let found = state.ticket_at(ticket, self.member.session_lasts());
         let place = state.replica.table.place_of(ticket);
         let unused = match found {
             Some(TicketState::Waiting) => state.waiters.add(place, kind, waker),
@@ -546,7 +546,7 @@ impl Home for ClusterHome {
         }
         let mut fd = EventFd::new()?;
         let mut state = self.member.lock_noted();
-        match state.ticket_at(ticket, self.member.is_sure()) {
+        match state.ticket_at(ticket, self.member.session_lasts()) {
             None => return Err(Error::UnknownTicket),
             Some(TicketState::Waiting) => {
                 let place = state.replica.table.place_of(ticket);
@@ -623,8 +623,8 @@ impl ClusterOps for ClusterHome {
     }
 
     fn session_left(&self) -> Duration {
-        match !self.member.is_forked() && self.member.is_sure() {
-            true => self.member.sure_for(),
+        match !self.member.is_forked() && self.member.session_lasts() {
+            true => self.member.session_left(),
             false => Duration::ZERO,
         }
     }

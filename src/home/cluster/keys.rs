@@ -49,9 +49,9 @@ impl Keys {
         Range { from: self.piece(position, 0), to: format!("{}b/{position:016x}0", self.prefix) }
     }
 
-    /// The pieces of all snapshots before this position.
-    pub fn pieces_before(&self, position: u64) -> Range {
-        Range { from: format!("{}b/", self.prefix), to: self.piece(position, 0) }
+    /// The pieces of all snapshots from one position up to another, exclusive.
+    pub fn pieces_between(&self, from: u64, to: u64) -> Range {
+        Range { from: self.piece(from, 0), to: self.piece(to, 0) }
     }
 
     pub fn entry(&self, session: i64, number: u64) -> String {
@@ -62,9 +62,9 @@ impl Keys {
         Range { from: format!("{}l/", self.prefix), to: format!("{}l0", self.prefix) }
     }
 
-    /// The entries of a session up to and including a number.
-    pub fn entries_up_to(&self, session: i64, number: u64) -> Range {
-        Range { from: self.entry(session, 0), to: format!("{}\0", self.entry(session, number)) }
+    /// Entries of a session, from the first number to the last.
+    pub fn entries_of(&self, session: i64, (first, last): (u64, u64)) -> Range {
+        Range { from: self.entry(session, first), to: format!("{}\0", self.entry(session, last)) }
     }
 
     /// The session and the number of an entry.

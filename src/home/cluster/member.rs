@@ -15,7 +15,8 @@
 //! * *A command is applied once or not at all.* A request with an unknown outcome is repeated with
 //!   the same key until the outcome is known or the session may have ended. The transaction requires
 //!   that the key does not exist, and that the last entry of the session is unchanged. Truncation
-//!   keeps the last entry of each session, so that a late request never appends an entry again.
+//!   keeps the last entry of each session, so that a late request never appends an entry again, and
+//!   a store that was restored from a backup takes no entry of a session that it knows less of.
 //! * *No command of an ended session is applied.* The transaction requires the key of the session.
 //!   The end of a session is an entry too, which requires that this key does not exist.
 //! * *At most one batch is in flight*, so that commands of a process keep their order.
@@ -31,6 +32,7 @@ use std::ops::{Deref, DerefMut};
 use std::sync::atomic::Ordering::{AcqRel, Acquire};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, OnceLock, Weak};
+use std::task::Waker;
 use std::time::Duration;
 
 use super::counters::{self, Counters};
@@ -41,13 +43,12 @@ use super::own::LostSession;
 use super::replica::{Applied, Replica, Stop};
 use super::shape::Shape;
 use super::store::{
-    Change, Compare, Entry, Op, Range, Read, Revision, Session, Store, StoreError, Txn, TxnReply,
-    Watch, WatchEvent,
+    Compare, Entry, Op, Read, Revision, Session, Store, StoreError, Txn, TxnReply, Watch,
 };
 use crate::home::Dropped;
 use crate::home::clock::Clock;
 use crate::home::ticker::Ticker;
-use crate::home::waiters::{Waiters, WakeList};
+use crate::home::waiters::{Waiters, WakeList, park_waker};
 use crate::rt::{self, Condvar, Mutex, MutexGuard, Thread};
 use crate::table::codec::{self, AnyReply, Decode};
 use crate::table::command::{Collect, Release, Renew, Revoke, Transfer};
@@ -60,7 +61,7 @@ pub(super) const ATTEMPTS: u32 = 3;
 pub(super) const PAUSE: Duration = Duration::from_millis(100);
 
 /// How long a member that follows the log waits for an entry before it reads the log.
-const WATCH_DELAY: Duration = Duration::from_millis(50);
+pub(super) const WATCH_DELAY: Duration = Duration::from_millis(50);
 
 /// A batch has at most so many commands, and so many bytes unless it is one command.
 const BATCH_COMMANDS: usize = 1000;
@@ -93,7 +94,8 @@ pub(super) struct Member {
     pub principal: u32,
     pub process: u32,
     state: Mutex<State>,
-    /// Entries were applied, or an append has ended.
+    /// Entries were applied, or an append has ended. Callers of commands park instead: each is
+    /// woken once, when it has its reply or the next batch is its own to append.
     pub changed: Condvar,
     pub heard: parking_lot::Mutex<Heard>,
     /// The session; `None` before the first one and after it was dropped.
@@ -121,7 +123,7 @@ pub(super) struct Member {
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     /// Positions, revisions and bytes of entries.
-    entries: Vec<(u64, Revision, Vec<u8>)>,
+    pub entries: Vec<(u64, Revision, Vec<u8>)>,
     /// Sessions whose keys were deleted.
     pub ended: BTreeSet<i64>,
     /// Changes may have been missed, or another member has ended a lease of this one.
@@ -143,6 +145,13 @@ pub(super) struct Joined {
     pub owner: u16,
 }
 
+/// A command that a thread waits for.
+#[derive(Debug)]
+struct Call {
+    caller: Waker,
+    reply: Option<Result<AnyReply, Error>>,
+}
+
 /// A batch that is being appended.
 #[derive(Debug)]
 struct InFlight {
@@ -160,14 +169,18 @@ pub(super) struct State {
     pub waiters: Waiters,
     /// To be called after unlock.
     pub wake: WakeList,
-    early: BTreeMap<u64, (Revision, Vec<u8>)>,
+    pub early: BTreeMap<u64, (Revision, Vec<u8>)>,
     pub session: Joined,
     /// Commands with the numbers of their calls.
     pending: VecDeque<(u64, Vec<u8>)>,
     pub appending: bool,
+    /// The call whose thread appends the next batch, while `appending` is set for it.
+    next: Option<u64>,
+    /// How many commands the next batch has if each thread that got a reply sends another one.
+    expected: usize,
     in_flight: Option<InFlight>,
     last_call: u64,
-    replies: HashMap<u64, Result<AnyReply, Error>>,
+    calls: HashMap<u64, Call>,
     /// By how much the time of the table is ahead of the clock of this process, which no other
     /// machine moves.
     pub lag: Time,
@@ -200,11 +213,9 @@ pub(super) struct State {
     pub base: (u64, Revision),
     pub snapshot_due: bool,
     /// Reports new entries, while this member follows the log.
-    following: Option<Box<dyn Watch>>,
+    pub following: Option<Box<dyn Watch>>,
     /// Until when it follows the log without a waiter, by [`Clock::Real`].
     pub contending_until: Time,
-    /// When the replica was last known to be up to date, by [`Clock::Real`].
-    pub fresh_at: Time,
 }
 
 /// The lock. Wakers are called when it is dropped.
@@ -260,6 +271,40 @@ impl Locked<'_> {
         }
         self.member.take_entries(self);
     }
+
+    /// Unlocks while the thread is parked, until a waker of it is called. May return earlier.
+    fn park(&mut self, limit: Duration) {
+        let member = self.member;
+        self.unlock();
+        rt::park_timeout(limit);
+        self.guard = Some(member.state.lock());
+        member.take_entries(self);
+    }
+
+    /// Lets other threads of the process add their commands to the next batch, for as long as they
+    /// do: threads that have just got a reply often send their next command at once.
+    fn gather(&mut self) {
+        let member = self.member;
+        let mut before = 0;
+        while before < self.pending.len() && self.pending.len() < self.expected {
+            before = self.pending.len();
+            self.unlock();
+            rt::yield_now();
+            self.guard = Some(member.state.lock());
+        }
+        member.take_entries(self);
+    }
+}
+
+/// A member whose thread has panicked between two steps answers nothing any more.
+struct RefuseOnPanic<'a>(&'a Member);
+
+impl Drop for RefuseOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.refuse(Error::Corrupt);
+        }
+    }
 }
 
 /// What became of an append.
@@ -293,9 +338,11 @@ impl Member {
             session: Joined::default(),
             pending: VecDeque::new(),
             appending: false,
+            next: None,
+            expected: 0,
             in_flight: None,
             last_call: 0,
-            replies: HashMap::new(),
+            calls: HashMap::new(),
             lag: 0,
             ends: BTreeMap::new(),
             ends_due: Time::MAX,
@@ -314,7 +361,6 @@ impl Member {
             snapshot_due: false,
             following: None,
             contending_until: 0,
-            fresh_at: 0,
         };
         Arc::new_cyclic(|me| Member {
             me: me.clone(),
@@ -357,19 +403,19 @@ impl Member {
 
     /// Does the session certainly last? Once that was not certain, what the process held is over,
     /// also if the session continues.
-    pub fn is_sure(&self) -> bool {
+    pub fn session_lasts(&self) -> bool {
         if self.lost.load(Acquire) {
             return false;
         }
-        let sure = self.refusal().is_none() && !self.sure_for().is_zero();
-        if !sure {
+        let lasts = self.refusal().is_none() && !self.session_left().is_zero();
+        if !lasts {
             self.lose_session();
         }
-        sure
+        lasts
     }
 
     /// For how long the session certainly lasts without another answer of the store.
-    pub fn sure_for(&self) -> Duration {
+    pub fn session_left(&self) -> Duration {
         let deadline = self.session.lock().as_ref().map_or(0, |session| session.deadline());
         Duration::from_micros(deadline.saturating_sub(Clock::Real.now()))
     }
@@ -476,7 +522,7 @@ impl Member {
     fn lock_joined(&self) -> Result<Locked<'_>, Error> {
         let mut state = self.lock();
         let until = rt::instant() + PAUSE * ATTEMPTS;
-        while !self.is_sure() {
+        while !self.session_lasts() {
             if self.is_closed() {
                 return Err(Error::Closed);
             }
@@ -497,26 +543,36 @@ impl Member {
         call: u64,
     ) -> (Locked<'a>, Result<AnyReply, Error>) {
         loop {
-            if let Some(reply) = state.replies.remove(&call) {
+            if let Some(reply) = state.take_reply(call) {
                 return (state, reply);
             }
-            match state.appending {
-                true => state.wait(LOOK),
-                false => state = self.append(state),
+            if !state.appending || state.next == Some(call) {
+                state = self.append(state);
+            } else if self.refusal() == Some(Error::Corrupt) {
+                // The thread that appends may have panicked.
+                return (state, Err(Error::Corrupt));
+            } else {
+                state.park(LOOK);
             }
         }
     }
 
     /// Appends the first pending commands, and applies the log up to them.
     fn append<'a>(&'a self, mut state: Locked<'a>) -> Locked<'a> {
-        if !self.is_sure() {
+        if !self.session_lasts() {
             // The last entry of the session may be unknown.
             let error = self.refusal().unwrap_or(Error::Unavailable);
-            let State { pending, replies, .. } = &mut *state;
-            replies.extend(pending.drain(..).map(|(call, _)| (call, Err(error))));
+            for (call, _) in std::mem::take(&mut state.pending) {
+                state.answer(call, Err(error));
+            }
+            state.appending = false;
             self.changed.notify_all();
             return state;
         }
+        state.appending = true;
+        state.next = None;
+        let _refuse = RefuseOnPanic(self);
+        state.gather();
         let (mut batch, commands) = state.take_batch();
         let (session, number) = (state.session, batch.number);
         let last_revision = state.replica.last_of(session.id).map_or(0, |(_, revision)| revision);
@@ -526,7 +582,6 @@ impl Member {
         let now = self.entry_time(&state);
         let (seen, check) = (state.replica.seen(), state.replica.check());
         state.in_flight = Some(batch);
-        state.appending = true;
         drop(state);
 
         let count = commands.len();
@@ -566,7 +621,7 @@ impl Member {
         while state.in_flight.is_some()
             && state.session.id == session.id
             && state.replica.revision < appended
-            && self.is_sure()
+            && self.session_lasts()
             && !self.is_closed()
         {
             state.contending_until = Clock::Real.now() + CONTENDING;
@@ -585,7 +640,8 @@ impl Member {
         }
         // The session has ended, or may have ended, or another member used its number.
         state.fail_in_flight(self.refusal().unwrap_or(Error::Unavailable));
-        state.appending = false;
+        state.expected = count + state.pending.len();
+        state.pass_on();
         self.changed.notify_all();
         state
     }
@@ -634,7 +690,7 @@ impl Member {
                     }
                 }
             }
-            if self.is_closed() || !self.is_sure() {
+            if self.is_closed() || !self.session_lasts() {
                 return if unknown { Sent::Unknown } else { Sent::NotDone };
             }
             rt::sleep(PAUSE);
@@ -679,7 +735,7 @@ impl Member {
     }
 
     /// Applies the entries whose turn it is.
-    fn apply_early(&self, state: &mut State) {
+    pub fn apply_early(&self, state: &mut State) {
         let before = state.replica.position;
         state.early = state.early.split_off(&(before + 1));
         if !state.early.is_empty() {
@@ -707,7 +763,7 @@ impl Member {
     }
 
     /// The replica has changed: wakes what waits for that.
-    fn publish_changes(&self, state: &mut State) {
+    pub fn publish_changes(&self, state: &mut State) {
         let State { replica, waiters, wake, .. } = state;
         replica.table.take_decided(|place| waiters.take(place, wake));
         waiters.take_subscribers(replica.table.last_event(), wake);
@@ -787,197 +843,8 @@ impl Member {
         }
     }
 
-    /// Reads what the log has and the replica has not.
-    pub fn catch_up(&self) -> Result<(), StoreError> {
-        for _ in 0..ATTEMPTS {
-            let state = self.lock();
-            let (position, revision) = (state.replica.position, state.replica.revision);
-            let last_hash = state.replica.seen().1;
-            drop(state);
-            // The last entry too, so that another history is noticed.
-            let entries = Read { after: (revision - 1).max(0), ..Read::all(self.keys.entries()) };
-            let reads = [Read::key(self.keys.head()), Read::key(self.keys.base()), entries];
-            let (mut found, _) = self.store.read(&reads)?;
-            let (Some(mut entries), Some(base), Some(head)) =
-                (found.pop(), found.pop(), found.pop())
-            else {
-                return Err(StoreError::Unavailable("an answer is incomplete".to_owned()));
-            };
-            let head = head.first();
-            let last = head.map_or(0, position_of);
-            let base = base.first().and_then(|base| Some((number_in(base)?, base.modified)));
-            entries.sort_by_key(|entry| entry.modified);
-            let known = entries.first().is_some_and(|entry| {
-                entry.modified == revision && hash_of(&entry.value, 0) == last_hash
-            });
-            let new = entries.split_off(usize::from(known));
-            let mut state = self.lock();
-            if let Some(base) = base {
-                state.base = base;
-            }
-            if last < position {
-                self.refuse(Error::OtherStore);
-                return Ok(());
-            }
-            let complete = new.len() as u64 == last - position
-                && new
-                    .last()
-                    .is_none_or(|entry| head.map(|head| head.modified) == Some(entry.modified));
-            if complete && (known || position == 0 || base.is_some_and(|base| base.0 >= position)) {
-                for (place, entry) in new.into_iter().enumerate() {
-                    let position = position + 1 + place as u64;
-                    state.early.insert(position, (entry.modified, entry.value));
-                }
-                self.apply_early(&mut state);
-                state.fresh_at = Clock::Real.now();
-                return Ok(());
-            }
-            drop(state);
-            match base {
-                Some((base, _)) if base > position => self.load_snapshot(base)?,
-                _ => {
-                    self.refuse(Error::OtherStore);
-                    return Ok(());
-                }
-            }
-            if self.refusal().is_some() {
-                return Ok(());
-            }
-        }
-        Err(StoreError::Unavailable("the log is truncated faster than it is read".to_owned()))
-    }
-
-    /// Replaces the replica by that of a snapshot.
-    fn load_snapshot(&self, position: u64) -> Result<(), StoreError> {
-        let reads = [Read::key(self.keys.base()), Read::all(self.keys.pieces(position))];
-        let (found, _) = self.store.read(&reads)?;
-        let [base, pieces] = &found[..] else {
-            return Err(StoreError::Unavailable("an answer is incomplete".to_owned()));
-        };
-        // Another snapshot may have taken its place meanwhile.
-        if base.first().and_then(number_in) != Some(position) {
-            return Ok(());
-        }
-        let bytes: Vec<u8> = pieces.iter().flat_map(|piece| &piece.value).copied().collect();
-        let replica = match Replica::from_snapshot(&self.shape, &bytes) {
-            None => return Err(StoreError::Unavailable("no memory for the table".to_owned())),
-            Some(Ok(replica)) if replica.position == position => replica,
-            Some(_) => {
-                self.refuse(Error::Corrupt);
-                return Ok(());
-            }
-        };
-        let mut state = self.lock();
-        if replica.position <= state.replica.position {
-            return Ok(());
-        }
-        let session = state.session.id;
-        // Every entry of this session that was applied here must be in the snapshot.
-        let number = |replica: &Replica| replica.last_of(session).map(|(last, _)| last);
-        if number(&replica).is_some_and(|last| Some(last) < number(&state.replica)) {
-            self.refuse(Error::OtherStore);
-            return Ok(());
-        }
-        state.replica = replica;
-        state.lag += self.clock.at_least(state.replica.table.now());
-        counters::add(&self.counters.snapshots_loaded, 1);
-        // The entry of the batch in flight may be in the snapshot only.
-        if let Some((last, _)) = state.replica.last_of(session) {
-            state.answer_in_flight(last);
-        }
-        if session != 0 && state.replica.owner_of(session).is_none() {
-            self.lose_session();
-        }
-        state.find_ends();
-        let State { replica, waiters, wake, .. } = &mut *state;
-        waiters.take_if(|place| replica.table.is_decided(place), wake);
-        // Tickets that the snapshot does not know any more.
-        waiters.take_wakers(wake);
-        self.publish_changes(&mut state);
-        Ok(())
-    }
-
-    /// Brings the replica up to all that was appended before the call.
-    pub fn refresh(&self) -> Result<(), StoreError> {
-        let asked = Clock::Real.now();
-        let before = self.lock().replica.position;
-        let (found, _) = self.store.read(&[Read::key(self.keys.head())])?;
-        let head = found.into_iter().flatten().next();
-        let last = head.as_ref().map_or(0, position_of);
-        if last < before {
-            self.refuse(Error::OtherStore);
-            return Ok(());
-        }
-        let mut state = self.lock();
-        if let Some(head) = head.as_ref().filter(|_| last == state.replica.position + 1) {
-            state.early.insert(last, (head.modified, head.value.clone()));
-            self.apply_early(&mut state);
-        }
-        if state.replica.position == last {
-            let head = head.as_ref().filter(|head| !is_last(head, &state.replica));
-            if head.is_some() {
-                self.refuse(Error::OtherStore);
-            }
-            state.fresh_at = state.fresh_at.max(asked);
-            return Ok(());
-        }
-        if state.following.is_some() && state.replica.position < last {
-            state.wait(WATCH_DELAY);
-        }
-        // A watch may have been faster than the read.
-        if state.replica.position >= last {
-            state.fresh_at = state.fresh_at.max(asked);
-            return Ok(());
-        }
-        drop(state);
-        self.catch_up()
-    }
-
-    /// Begins to follow the log, or stops. What fails is tried again.
-    pub fn follow(&self, wanted: bool) {
-        if self.lock().following.is_some() == wanted {
-            return;
-        }
-        let mut following = None;
-        if wanted {
-            // From now on: etcd serves a watch of the past only a few times a second.
-            let head = Read { keys_only: true, ..Read::key(self.keys.head()) };
-            let Ok((_, revision)) = self.store.read(&[head]) else { return };
-            let member = self.me.clone();
-            let listener = Box::new(move |event| {
-                if let Some(member) = member.upgrade() {
-                    member.hear_entries(event);
-                }
-            });
-            following = self.store.watch(Range::only(self.keys.head()), revision, listener).ok();
-        }
-        let stopped = std::mem::replace(&mut self.lock().following, following);
-        // Its listener may be called while it is dropped.
-        drop(stopped);
-        if wanted && self.catch_up().is_err() {
-            self.set_stale();
-        }
-    }
-
-    fn hear_entries(&self, event: WatchEvent) {
-        match event {
-            WatchEvent::Missed => {
-                self.heard.lock().stale = true;
-                self.wake_ticker();
-            }
-            WatchEvent::Changed { revision, changes } => {
-                let entry = |change: Change| {
-                    let position = u64::try_from(change.version).ok()?;
-                    Some((position, revision, change.value?))
-                };
-                self.heard.lock().entries.extend(changes.into_iter().filter_map(entry));
-                self.apply_heard();
-            }
-        }
-    }
-
     /// Applies reported entries on a thread of the store, if the lock is free.
-    fn apply_heard(&self) {
+    pub fn apply_heard(&self) {
         let Some(guard) = self.state.try_lock() else { return self.wake_ticker() };
         let mut state = Locked { member: self, guard: Some(guard) };
         let due = state.replica.table.next_due();
@@ -1066,7 +933,32 @@ impl State {
     fn enqueue(&mut self, command: Vec<u8>) -> u64 {
         self.last_call += 1;
         self.pending.push_back((self.last_call, command));
+        let call = Call { caller: park_waker(), reply: None };
+        self.calls.insert(self.last_call, call);
         self.last_call
+    }
+
+    fn answer(&mut self, call: u64, reply: Result<AnyReply, Error>) {
+        if let Some(call) = self.calls.get_mut(&call) {
+            call.reply = Some(reply);
+            self.wake.push(call.caller.clone());
+        }
+    }
+
+    fn take_reply(&mut self, call: u64) -> Option<Result<AnyReply, Error>> {
+        let reply = self.calls.get_mut(&call)?.reply.take()?;
+        self.calls.remove(&call);
+        Some(reply)
+    }
+
+    /// The thread of the first pending command appends the next batch. It is woken last, so that
+    /// the others may add to it.
+    fn pass_on(&mut self) {
+        self.next = self.pending.front().map(|(call, _)| *call);
+        self.appending = self.next.is_some();
+        if let Some(call) = self.next.and_then(|call| self.calls.get(&call)) {
+            self.wake.push(call.caller.clone());
+        }
     }
 
     /// The next batch and its commands.
@@ -1102,19 +994,22 @@ impl State {
     /// The commands in flight, if there are any, get this reply.
     fn fail_in_flight(&mut self, error: Error) {
         if let Some(batch) = self.in_flight.take() {
-            let calls = batch.calls.into_iter().filter(|call| *call != 0);
-            self.replies.extend(calls.map(|call| (call, Err(error))));
+            for call in batch.calls {
+                self.answer(call, Err(error));
+            }
             self.collected.extend(batch.collected);
         }
     }
 
     /// The commands of the batch in flight, if it has this number, get the replies of the replica.
-    fn answer_in_flight(&mut self, number: u64) {
+    pub fn answer_in_flight(&mut self, number: u64) {
         if let Some(batch) = self.in_flight.take_if(|batch| batch.number == number) {
-            let replies = self.replica.replies_to(self.session.id);
-            let calls = batch.calls.into_iter().zip(replies.iter().cloned());
-            self.replies
-                .extend(calls.filter(|(call, _)| *call != 0).map(|(call, it)| (call, Ok(it))));
+            let replies = self.replica.replies_to(self.session.id).to_vec();
+            let mut replies = replies.into_iter();
+            for call in batch.calls {
+                // Another entry has this number only in a damaged log.
+                self.answer(call, replies.next().ok_or(Error::Corrupt));
+            }
         }
     }
 
@@ -1137,12 +1032,12 @@ pub(super) fn lease_in(command: &[u8]) -> Option<LeaseId> {
 }
 
 /// Is this `head` the last entry that the replica has applied?
-fn is_last(head: &Entry, replica: &Replica) -> bool {
+pub(super) fn is_last(head: &Entry, replica: &Replica) -> bool {
     head.modified == replica.revision && hash_of(&head.value, 0) == replica.seen().1
 }
 
 /// The position of the entry in `head`.
-fn position_of(head: &Entry) -> u64 {
+pub(super) fn position_of(head: &Entry) -> u64 {
     head.version as u64
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Every change is a command. A member appends commands to a log in the store (`entry.rs`,
 //! `keys.rs`), and applies the whole log to its replica (`replica.rs`). `member.rs` is the protocol,
-//! `session.rs` how a member joins and leaves, `own.rs` what it knows without the store, `upkeep.rs`
-//! what it does in the background.
+//! `reading.rs` how a member reads the log, `session.rs` how it joins and leaves, `own.rs` what it
+//! knows without the store, `upkeep.rs` what it does in the background.
 
 #![cfg_attr(not(feature = "cluster"), allow(dead_code))]
 
@@ -25,6 +25,8 @@ mod member;
 mod on_etcd;
 #[cfg(feature = "cluster")]
 mod own;
+#[cfg(feature = "cluster")]
+mod reading;
 pub mod replica;
 #[cfg(feature = "cluster")]
 mod session;

@@ -179,9 +179,9 @@ impl State {
     }
 
     /// The state of a lease at a time of the table, by what is known here.
-    pub fn state_at(&self, lease: LeaseId, now: Time, sure: bool) -> Option<LeaseState> {
+    pub fn state_at(&self, lease: LeaseId, now: Time, lasts: bool) -> Option<LeaseState> {
         let found = self.replica.table.state(lease, now)?;
-        let over = || !sure || self.end_of(lease).is_some_and(|end| end <= now && end != FOREVER);
+        let over = || !lasts || self.end_of(lease).is_some_and(|end| end <= now && end != FOREVER);
         let lost = || self.lost.as_ref().is_some_and(|lost| lost.has(lease));
         match found {
             LeaseState::Held if self.is_own(lease) && over() || lost() => Some(LeaseState::Expired),
@@ -191,13 +191,13 @@ impl State {
 
     /// What became of a ticket, by what is known here. Nothing is granted any more to a process
     /// whose session may have ended.
-    pub fn ticket_at(&self, ticket: TicketId, sure: bool) -> Option<TicketState> {
+    pub fn ticket_at(&self, ticket: TicketId, lasts: bool) -> Option<TicketState> {
         let lost = Some(TicketState::Refused(Reason::EngineLost));
         match self.replica.table.ticket(ticket)? {
             // Other members may have withdrawn it since.
             _ if self.lost_tickets.contains(&ticket) => lost,
             TicketState::Waiting | TicketState::Granted(_)
-                if !sure && self.is_own_ticket(ticket) =>
+                if !lasts && self.is_own_ticket(ticket) =>
             {
                 lost
             }
@@ -214,7 +214,7 @@ impl Member {
         if !held || !state.is_own(lease) {
             return Ok(Renewal::Append);
         }
-        if !self.is_sure() {
+        if !self.session_lasts() {
             return Err(LOST);
         }
         let (Some(end), Some(record)) = (state.ends.get(&lease).copied(), state.record_of(lease))
@@ -260,18 +260,18 @@ impl Member {
     }
 
     /// After a renewal by an entry, which has returned this end. Returns the end of the lease.
-    pub fn renewed(&self, lease: LeaseId, told: Time) -> Time {
+    pub fn renewed(&self, lease: LeaseId, reply: Time) -> Time {
         let mut state = self.lock();
-        let Some(end) = state.ends.get(&lease).copied() else { return told };
+        let Some(end) = state.ends.get(&lease).copied() else { return reply };
         let notice = state.replica.table.notice_of(lease);
         let ttl = state.record_of(lease).map_or(0, |record| record.slot.ttl.get());
         // The notice has hidden the end.
-        let new = match told == notice {
+        let new = match reply == notice {
             true => end_after(state.own_time(&self.clock), ttl),
-            false => state.to_own(told),
+            false => state.to_own(reply),
         };
         state.set_end(lease, new.max(end));
-        state.end_of(lease).unwrap_or(told).min(notice)
+        state.end_of(lease).unwrap_or(reply).min(notice)
     }
 
     /// A lease that was lost with the session, whatever the table has of it.
@@ -298,7 +298,8 @@ impl Member {
 
     /// If the session is lost, and that was not noted, notes its leases and wakes all waiters.
     pub fn note_loss(&self, state: &mut State) {
-        if self.is_closed() || state.session.id == 0 || state.lost.is_some() || self.is_sure() {
+        if self.is_closed() || state.session.id == 0 || state.lost.is_some() || self.session_lasts()
+        {
             return;
         }
         let over_for = Time::try_from(self.over_for().as_micros()).unwrap_or(Time::MAX);
@@ -323,12 +324,12 @@ impl Member {
         if self.is_closed() {
             return false;
         }
-        if self.is_sure() {
-            rt::park_timeout(self.sure_for().min(SLICE));
+        if self.session_lasts() {
+            rt::park_timeout(self.session_left().min(SLICE));
             return true;
         }
         drop(self.lock_noted());
-        if !self.is_sure() {
+        if !self.session_lasts() {
             rt::park_timeout(SLICE);
         }
         true

@@ -34,8 +34,10 @@ const OWNERS: u16 = 1024;
 /// A replica computes its hash whenever so many entries have been applied.
 const CHECK_INTERVAL: u64 = 256;
 
-/// How many hashes a replica remembers: of its states, and of entries.
+/// How many hashes of its states a replica remembers.
 const CHECKS: usize = 4;
+
+/// How many entries a replica remembers.
 const RECENT: usize = 1024;
 
 /// The first byte of each snapshot.
@@ -56,6 +58,17 @@ impl SessionRecord {
     fn issuer(&self) -> Issuer {
         Issuer::new(self.owner, Actor { principal: self.principal, process: self.owner.into() })
     }
+}
+
+/// Entries of a session, from the first number to the last.
+pub type Entries = (i64, (u64, u64));
+
+/// What a replica remembers of an entry.
+#[derive(Debug, Clone, Copy, Default)]
+struct Recent {
+    hash: u64,
+    /// The entries that no member needs once a snapshot has this one.
+    obsolete: Option<Entries>,
 }
 
 /// What an entry changed.
@@ -96,8 +109,8 @@ pub struct Replica {
     /// How many entries have been applied, and the revision of the last one.
     pub position: u64,
     pub revision: Revision,
-    /// The hashes of the last entries, the last one last.
-    recent: VecDeque<u64>,
+    /// The last entries, the last one last.
+    recent: VecDeque<Recent>,
     /// Entries and commands that could not be decoded.
     malformed: u64,
     /// The latest position for which a member has reported a hash.
@@ -178,10 +191,12 @@ impl Replica {
         };
         let events = self.table.last_event();
         let mut applied = Applied::default();
+        let mut obsolete = None;
         match entry {
             Ok(entry) => {
                 self.verify_seen(entry.seen)?;
                 self.verify_check(entry.check)?;
+                obsolete = self.obsoleted_by(&entry);
                 self.apply_entry(revision, entry, &mut applied);
             }
             Err(_) => self.malformed = self.malformed.saturating_add(1),
@@ -193,7 +208,7 @@ impl Replica {
             return Err(Stop::Corrupt);
         }
         (self.position, self.revision) = (self.position + 1, revision);
-        self.recent.push_back(hash_of(bytes, 0));
+        self.recent.push_back(Recent { hash: hash_of(bytes, 0), obsolete });
         if self.recent.len() > RECENT {
             self.recent.pop_front();
         }
@@ -208,7 +223,34 @@ impl Replica {
 
     /// The position, and the hash of the entry there; 0 before the first entry.
     pub fn seen(&self) -> (u64, u64) {
-        (self.position, self.recent.back().copied().unwrap_or(0))
+        (self.position, self.recent.back().map_or(0, |entry| entry.hash))
+    }
+
+    /// The last entry of each session is needed until the next one of it is in a snapshot.
+    fn obsoleted_by(&self, entry: &LogEntry) -> Option<Entries> {
+        let (session, to) = match &entry.what {
+            What::Join { previous, .. } => ((*previous)?, None),
+            What::End { .. } => (entry.session, Some(END)),
+            What::Commands(_) => (entry.session, None),
+        };
+        let (last, _) = self.last_of(session)?;
+        Some((session, (last, to.unwrap_or(last))))
+    }
+
+    /// The entries that the entries after a position have made obsolete, if those are all
+    /// remembered.
+    pub fn obsolete_since(&self, position: u64) -> Option<BTreeMap<i64, (u64, u64)>> {
+        let count = usize::try_from(self.position.checked_sub(position)?).ok()?;
+        if count >= self.recent.len() {
+            return None;
+        }
+        let mut obsolete: BTreeMap<i64, (u64, u64)> = BTreeMap::new();
+        let recent = self.recent.iter().rev().take(count);
+        for (session, (from, to)) in recent.filter_map(|entry| entry.obsolete) {
+            let range = obsolete.entry(session).or_insert((from, to));
+            *range = (range.0.min(from), range.1.max(to));
+        }
+        Some(obsolete)
     }
 
     /// A store that was restored from a backup has another log after some position.
@@ -216,7 +258,7 @@ impl Replica {
         let age = self.position.checked_sub(position).and_then(|age| usize::try_from(age).ok());
         let place = age.and_then(|age| self.recent.len().checked_sub(age + 1));
         let own = place.and_then(|place| self.recent.get(place));
-        if own.is_some_and(|own| *own != hash) { Err(Stop::OtherLog) } else { Ok(()) }
+        if own.is_some_and(|own| own.hash != hash) { Err(Stop::OtherLog) } else { Ok(()) }
     }
 
     /// The first member that reports a hash decides: all others compare theirs with it.
@@ -367,7 +409,7 @@ impl Replica {
             return Err(Malformed::Version);
         }
         (self.position, self.revision) = Decode::take(bytes)?;
-        self.recent.push_back(Decode::take(bytes)?);
+        self.recent.push_back(Recent { hash: Decode::take(bytes)?, obsolete: None });
         (self.malformed, self.checked) = Decode::take(bytes)?;
         // The store counts entries in signed numbers.
         if self.position > i64::MAX as u64 || self.revision < 0 {

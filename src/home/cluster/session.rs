@@ -14,6 +14,7 @@ use super::member::{ATTEMPTS, Joined, Member, PAUSE, State};
 use super::store::{
     Compare, Op, Range, Read, Revision, SessionEvent, StoreError, Txn, TxnReply, Watch, WatchEvent,
 };
+use crate::home::Dropped;
 use crate::rt;
 use crate::table::{Error, Reason};
 
@@ -213,16 +214,22 @@ impl Member {
     /// Ends what this process has, its session and its threads.
     pub fn leave(&self) {
         self.leaving.store(true, Releasing);
-        if self.is_sure() {
+        if self.session_lasts() {
             let mut state = self.lock();
-            while state.appending && self.is_sure() {
+            while state.appending && self.session_lasts() {
                 state.wait(PAUSE);
             }
             let session = state.session.id;
+            let held = state.ends.keys().map(|lease| Dropped::Lease(*lease)).collect();
             drop(state);
-            let ended = |_| self.append_end(session, Reason::Released) || !self.is_sure();
+            // Other members read no entries when a session has left, so it notifies before that
+            // the holders of leases that end with these.
+            self.give_back(held);
+            self.notify_others();
+            let notified = self.lock().hints.is_empty();
+            let ended = |_| self.append_end(session, Reason::Released) || !self.session_lasts();
             // If that fails, other members end it when the session has ended.
-            let _ = (0..ATTEMPTS).any(ended);
+            let _ = notified && (0..ATTEMPTS).any(ended);
         }
         if self.lock().snapshot_due {
             self.write_snapshot();

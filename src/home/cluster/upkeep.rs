@@ -5,7 +5,17 @@
 //! A snapshot is written in pieces under its position, and counts when `base` names that position.
 //! `base` is only changed from the value that was read, to a later position. Entries up to the
 //! position are deleted afterwards, so a reader finds either the entries or a later snapshot. The
-//! last entry of each session is kept: the next one requires it.
+//! last entry of each session is kept: the next one requires it. A deletion names the keys that
+//! have become obsolete since the snapshot before, because a store remembers deleted keys for a
+//! while, and would look at all of them in a wider range. Now and then a sweep finds what a member
+//! that ended early has not deleted.
+//!
+//! *A holder learns of each change of its leases by another session.* The author of the entry
+//! writes the holder's hint in the same transaction if it knows the holder, else after it has
+//! applied the entry, again until that succeeds or its own session ends. At the end of a session
+//! that did not leave, each member reads the log. A hint that a watch does not report is found by
+//! a read of one key every third of the time of a session. So a holder at rest reads no entries,
+//! however many are appended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,6 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::counters;
+use super::entry::{LogEntry, What};
 use super::etcd::half_to_whole;
 use super::keys::END;
 use super::member::{CONTENDING, Member, PAUSE, State, lease_in, number_in};
@@ -37,6 +48,9 @@ const STAGGER: Duration = Duration::from_millis(40);
 /// The size of a piece of a snapshot: etcd takes requests of 1.5 MiB.
 const PIECE_BYTES: usize = 512 << 10;
 
+/// Between two sweeps.
+const SNAPSHOTS_PER_SWEEP: u64 = 64;
+
 /// How many deletions a transaction has at most.
 const DELETIONS: usize = 100;
 
@@ -56,6 +70,9 @@ struct Watches {
     session: i64,
     /// Until when ends of sessions are left to other members, by [`Clock::Real`]; 0: none is known.
     patience: Time,
+    /// When the hint was read last, by [`Clock::Real`], and at which revision it was written.
+    hint_read_at: Time,
+    hint_written: Revision,
     _watches: Vec<Box<dyn Watch>>,
 }
 
@@ -87,7 +104,7 @@ impl Member {
     fn watch_store(&self, watches: &mut Watches, after: Revision) -> Result<(), StoreError> {
         let session = self.lock().session.id;
         let new = vec![self.watch_sessions(after)?, self.watch_hints(session, after)?];
-        *watches = Watches { session, patience: 0, _watches: new };
+        *watches = Watches { session, _watches: new, ..Watches::default() };
         // Sessions may have ended before the watch began.
         self.set_missed_ends();
         Ok(())
@@ -109,7 +126,7 @@ impl Member {
             rt::park_timeout(NAP);
             return true;
         }
-        if !self.is_sure() {
+        if !self.session_lasts() {
             drop(self.lock_noted());
             let joined = self.join().and_then(|joined| self.watch_store(watches, joined));
             if joined.is_err() {
@@ -122,7 +139,7 @@ impl Member {
             rt::park_timeout(PAUSE);
             return true;
         }
-        self.read_what_is_stale();
+        self.read_what_is_stale(watches);
         self.append_ends(&mut watches.patience);
         let awaited = self.follow_if_awaited();
         let due = self.append_due(awaited);
@@ -136,22 +153,35 @@ impl Member {
             0 => NAP,
             until => Duration::from_micros(until.saturating_sub(Clock::Real.now())),
         };
-        let sleep = due.min(NAP).min(patience).min(self.sure_for().max(PAUSE));
+        let sleep = due.min(NAP).min(patience).min(self.session_left().max(PAUSE));
         if !sleep.is_zero() {
             rt::park_timeout(sleep);
         }
         true
     }
 
-    /// Reads the log after a hint, and now and then while this process holds or awaits something:
-    /// a hint may be lost.
-    fn read_what_is_stale(&self) {
+    /// Reads the log after a hint. While this process holds or awaits something, looks for a hint
+    /// now and then: a watch may be late.
+    fn read_what_is_stale(&self, watches: &mut Watches) {
         let state = self.lock();
         let interval = self.config.session_ttl.as_micros() as Time / 3;
         let concerned = !state.ends.is_empty() || !state.tickets.is_empty();
-        let old = concerned && Clock::Real.now() >= state.fresh_at.saturating_add(interval);
+        let waits = !state.tickets.is_empty();
         drop(state);
-        if (self.take_stale() || old) && self.refresh().is_err() {
+        let now = Clock::Real.now();
+        let mut stale = self.take_stale();
+        if !stale && concerned && now >= watches.hint_read_at.saturating_add(interval) {
+            let hint = Read { keys_only: true, ..Read::key(self.keys.hint(watches.session)) };
+            match self.store.read(&[hint]) {
+                Err(_) => return self.set_stale(),
+                Ok((found, _)) => {
+                    let written = found.iter().flatten().next().map_or(0, |hint| hint.modified);
+                    stale = waits || written != watches.hint_written;
+                    (watches.hint_read_at, watches.hint_written) = (now, written);
+                }
+            }
+        }
+        if stale && self.refresh().is_err() {
             self.set_stale();
         }
     }
@@ -188,11 +218,32 @@ impl Member {
             return self.add_ended(ended);
         }
         *patience = 0;
+        if self.remove_left(&mut ended).is_err() {
+            return self.add_ended(ended);
+        }
+        if ended.is_empty() {
+            return;
+        }
         if self.refresh().is_err() {
             return self.add_ended(ended);
         }
         let failed = ended.into_iter().filter(|id| !self.append_end(*id, Reason::HolderDied));
         self.add_ended(failed.collect::<Vec<_>>());
+    }
+
+    /// Sessions that have left have appended their ends, and written all hints before.
+    fn remove_left(&self, ended: &mut BTreeSet<i64>) -> Result<(), StoreError> {
+        let ends: Vec<Read> = ended.iter().map(|id| Read::key(self.keys.entry(*id, END))).collect();
+        for ends in ends.chunks(DELETIONS) {
+            let (found, _) = self.store.read(ends)?;
+            for entry in found.iter().flatten().filter_map(|end| LogEntry::decode(&end.value).ok())
+            {
+                if entry.what == (What::End { reason: Reason::Released }) {
+                    ended.remove(&entry.session);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Follows the log while something of this process waits, or did so a short time ago. Returns
@@ -339,13 +390,14 @@ impl Member {
         }
     }
 
-    /// Notifies other members of changes of their leases. A hint that is lost costs a third of the
-    /// time of a session.
-    fn notify_others(&self) {
-        let hints = std::mem::take(&mut self.lock().hints);
-        let hints: Vec<Op> = hints.into_iter().map(|session| self.hint(session)).collect();
-        for then in hints.chunks(DELETIONS) {
-            let _ = self.store.txn(&Txn { then: then.to_vec(), ..Txn::default() });
+    /// Notifies other members of changes of their leases. What fails is tried again.
+    pub fn notify_others(&self) {
+        let hints: Vec<i64> = std::mem::take(&mut self.lock().hints).into_iter().collect();
+        for sessions in hints.chunks(DELETIONS) {
+            let then = sessions.iter().map(|session| self.hint(*session)).collect();
+            if self.store.txn(&Txn { then, ..Txn::default() }).is_err() {
+                self.lock().hints.extend(sessions);
+            }
         }
     }
 
@@ -371,8 +423,9 @@ impl Member {
         if position < known + self.store.entries_per_snapshot() / 2 {
             return Ok(());
         }
-        let bytes = state.replica.encode_snapshot();
         let replica = &state.replica;
+        let bytes = replica.encode_snapshot();
+        let obsolete = replica.obsolete_since(known);
         let sessions = replica.sessions().filter_map(|id| Some((id, replica.last_of(id)?.0)));
         let sessions: BTreeMap<i64, u64> = sessions.collect();
         drop(state);
@@ -396,16 +449,32 @@ impl Member {
         };
         counters::add(&self.counters.snapshots_written, 1);
         self.lock().base = (position, written);
-        self.truncate(position, revision, &sessions)
+        let mut deletions = Vec::new();
+        let sweep = |position| position / (SNAPSHOTS_PER_SWEEP * self.store.entries_per_snapshot());
+        match obsolete {
+            Some(obsolete) if sweep(known) == sweep(position) => {
+                let range = |(session, numbers)| Op::Delete(self.keys.entries_of(session, numbers));
+                deletions.push(Op::Delete(self.keys.pieces_between(known, position)));
+                deletions.extend(obsolete.into_iter().map(range));
+            }
+            _ => {
+                deletions.push(Op::Delete(self.keys.pieces_between(0, position)));
+                self.sweep(revision, &sessions, &mut deletions)?;
+            }
+        }
+        for then in deletions.chunks(DELETIONS) {
+            self.store.txn(&Txn { then: then.to_vec(), ..Txn::default() })?;
+        }
+        Ok(())
     }
 
-    /// Deletes what a snapshot has: entries up to its revision, and earlier snapshots. `sessions`
-    /// has the last entry of each session in the snapshot.
-    fn truncate(
+    /// Finds all entries up to the revision of a snapshot, and hints for sessions that have ended.
+    /// `sessions` has the last entry of each session in the snapshot.
+    fn sweep(
         &self,
-        position: u64,
         revision: Revision,
         sessions: &BTreeMap<i64, u64>,
+        deletions: &mut Vec<Op>,
     ) -> Result<(), StoreError> {
         let keys = Read { keys_only: true, ..Read::all(self.keys.entries()) };
         let hints = Read { keys_only: true, ..Read::all(self.keys.hints()) };
@@ -415,30 +484,27 @@ impl Member {
         let entries: Vec<_> = entries.iter().filter_map(numbered).collect();
         let new = entries.iter().filter(|(_, modified)| *modified > revision);
         let joined_since: BTreeSet<i64> = new.map(|((session, _), _)| *session).collect();
-        let mut deleted: BTreeMap<(i64, bool), u64> = BTreeMap::new();
+        let mut deleted: BTreeMap<(i64, bool), (u64, u64)> = BTreeMap::new();
         for ((session, number), _) in entries.into_iter().filter(|(_, it)| *it <= revision) {
             let last = sessions.get(&session);
             // A session with later entries that is not in the snapshot has no entry of its own yet.
             if last.is_some_and(|last| number < *last)
                 || last.is_none() && !joined_since.contains(&session)
             {
-                deleted.insert((session, number == END), number);
+                let range = deleted.entry((session, number == END)).or_insert((number, number));
+                *range = (range.0.min(number), range.1.max(number));
             }
         }
-        let mut deletions = vec![Op::Delete(self.keys.pieces_before(position))];
         deletions.extend(
             deleted
                 .into_iter()
-                .map(|((session, _), number)| Op::Delete(self.keys.entries_up_to(session, number))),
+                .map(|((session, _), numbers)| Op::Delete(self.keys.entries_of(session, numbers))),
         );
         // A member may have notified a session that had just ended.
         let live: BTreeSet<i64> = self.lock().replica.sessions().collect();
         let hints = hints.iter().filter_map(|hint| self.keys.hinted(&hint.key));
         let ended = hints.filter(|session| !live.contains(session));
         deletions.extend(ended.map(|id| Op::Delete(Range::only(self.keys.hint(id)))));
-        for then in deletions.chunks(DELETIONS) {
-            self.store.txn(&Txn { then: then.to_vec(), ..Txn::default() })?;
-        }
         Ok(())
     }
 }
