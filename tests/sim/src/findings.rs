@@ -1,6 +1,8 @@
 //! What simulated runs have found, each as short as possible; and faults that they must detect.
 
 mod away;
+mod controls;
+mod log;
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -242,12 +244,12 @@ fn three_hundred_claims_at_once_are_granted() {
 }
 
 /// A holder is cut off, and another process waits. Does the first one report the lease as held when
-/// the second one has it? The clock of the engine counts `rate` microseconds in a second.
-fn has_two_holders(rate: u64) -> bool {
+/// the second one has it?
+fn has_two_holders(server: Shared) -> bool {
     let (taken, both) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(false)));
     let (seen, answer) = (taken.clone(), both.clone());
     run_with(
-        Server::new(rate),
+        server,
         1,
         vec![
             Box::new(move |sim, server| {
@@ -276,6 +278,7 @@ fn has_two_holders(rate: u64) -> bool {
 /// soon does, and that is detected.
 #[test]
 fn engine_that_ends_sessions_early_is_detected() {
+    let has_two_holders = |rate| has_two_holders(Server::new(rate));
     assert!(!has_two_holders(1_000_000) && !has_two_holders(1_009_000));
     assert!(has_two_holders(2_000_000));
 }

@@ -14,7 +14,7 @@ struct Stored {
     session: Option<i64>,
 }
 
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Keyspace {
     pub revision: Revision,
     stored: BTreeMap<String, Stored>,

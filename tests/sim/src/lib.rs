@@ -5,15 +5,16 @@
 //! (`src/home/cluster/store.rs`). Below these, `machine` schedules the threads and advances the
 //! time, and `server` is a store behind a network with every fault. `workload` uses the library,
 //! `nemesis` injects faults, and `checker` decides whether the answers can be right. `plans` runs
-//! random plans, and `findings` what failed once. The client of etcd, and the homes of the
-//! processes of one machine, which depend on its kernel, are tested with a real etcd and a real
-//! kernel instead.
+//! random plans, and `findings` what failed once. `guards` are those of the protocol: tests remove
+//! one, and must detect that. The client of etcd, and the homes of the processes of one machine,
+//! which depend on its kernel, are tested with a real etcd and a real kernel instead.
 //!
 //! `memory_store` is a store for tests without simulated machines.
 #![cfg(all(test, ternlease_sim))]
 
 mod checker;
 mod findings;
+mod guards;
 mod keyspace;
 mod link;
 mod machine;

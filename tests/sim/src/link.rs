@@ -6,10 +6,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::guards::{self, Guard};
 use super::machine::{self, Process, Sim, TaskId};
+use super::plans::TABLE;
 use super::server::{self, Shared};
+use ternlease::sim_api::keys::Keys;
 use ternlease::sim_api::store::{
-    Entry, Listener, Range, Read, Revision, Session, SessionEvent, Store, StoreError, Txn,
+    Entry, Listener, Op, Range, Read, Revision, Session, SessionEvent, Store, StoreError, Txn,
     TxnReply, Watch, WatchEvent,
 };
 use ternlease::table::Time;
@@ -26,6 +29,10 @@ pub(super) fn set_server(server: Option<Shared>) {
 
 fn server() -> Shared {
     SERVER.with(|it| it.borrow().clone()).expect("there is a store")
+}
+
+fn is_without(guard: Guard) -> bool {
+    SERVER.with(|it| it.borrow().as_ref().is_some_and(|it| it.borrow().without == Some(guard)))
 }
 
 /// How many microseconds certainly pass here in a second of the store: see
@@ -84,6 +91,34 @@ impl Link {
             sim.wait(task, Some(left));
         }
     }
+
+    /// Without [`Guard::Predecessor`]: in place of the entry in front of the own one, an append is
+    /// answered with the last one that this machine has read.
+    fn hide_predecessor(&self, txn: &Txn, reply: &mut TxnReply) {
+        let TxnReply::Done { revision, replaced } = reply else { return };
+        let value = txn.then.iter().find_map(|op| match op {
+            Op::Swap { value, .. } => Some(value.clone()),
+            _ => None,
+        });
+        let (Some(head), Some(value)) = (replaced.first_mut(), value) else { return };
+        let (server, process) = (server(), self.process);
+        let mut inner = server.borrow_mut();
+        *head = inner.known_heads.get(&process).cloned().or(head.take());
+        let version = head.as_ref().map_or(0, |head| head.version) + 1;
+        let (key, created) = (Keys::new(TABLE).head(), 1);
+        let own = Entry { key, value, created, modified: *revision, version };
+        inner.known_heads.insert(process, own);
+    }
+
+    /// Notes the last entry, if it was read.
+    fn note_head(&self, reads: &[Read], found: &[Vec<Entry>]) {
+        let head = Keys::new(TABLE).head();
+        let mut entries = reads.iter().zip(found).filter(|(read, _)| !read.keys_only);
+        let entry = entries.find_map(|(_, found)| found.iter().find(|entry| entry.key == head));
+        if let Some(entry) = entry {
+            server().borrow_mut().known_heads.insert(self.process, entry.clone());
+        }
+    }
 }
 
 impl Store for Link {
@@ -91,16 +126,30 @@ impl Store for Link {
         if txn.compare.len().max(txn.then.len()).max(txn.otherwise.len()) > MAX_TXN_OPS {
             return Err(StoreError::Denied("too much at once".to_owned()));
         }
-        let (server, txn) = (server(), txn.clone());
-        self.request(move |sim| server::run_txn(&server, sim, &txn)).flatten()
+        if is_without(Guard::Hint) && guards::is_hint(txn) {
+            return Err(StoreError::Unavailable("hints are not written".to_owned()));
+        }
+        let (server, request) = (server(), txn.clone());
+        let mut reply = self.request(move |sim| server::run_txn(&server, sim, &request)).flatten();
+        if let Ok(reply) = &mut reply
+            && is_without(Guard::Predecessor)
+        {
+            self.hide_predecessor(txn, reply);
+        }
+        reply
     }
 
     fn read(&self, reads: &[Read]) -> Result<(Vec<Vec<Entry>>, Revision), StoreError> {
-        let (server, reads) = (server(), reads.to_vec());
-        let reply = self.request(move |_| {
+        let (server, wanted) = (server(), reads.to_vec());
+        let reply: Result<(Vec<Vec<Entry>>, Revision), StoreError> = self.request(move |_| {
             let keys = &server.borrow().keys;
-            (reads.iter().map(|read| keys.read(read)).collect(), keys.revision)
+            (wanted.iter().map(|read| keys.read(read)).collect(), keys.revision)
         });
+        if let Ok((found, _)) = &reply
+            && is_without(Guard::Predecessor)
+        {
+            self.note_head(reads, found);
+        }
         // A read changes nothing, so its outcome is never unknown.
         reply.map_err(|failure| StoreError::Unavailable(failure.to_string()))
     }
@@ -173,6 +222,9 @@ impl Session for SimSession {
     }
 
     fn deadline(&self) -> Time {
+        if is_without(Guard::Deadline) {
+            return Time::MAX;
+        }
         self.deadline.load(Ordering::Acquire)
     }
 

@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
+use super::guards::Guard;
 use super::link;
 use super::machine::Sim;
 use super::nemesis::{FaultKinds, Nemesis};
@@ -341,6 +342,24 @@ fn plans_are_parsed_as_they_are_printed() {
     assert!(plan.faults.clone().each().iter().all(|fault| *fault.1));
 }
 
+/// What the checker reports of answers that cannot be right.
+const WRONG_ANSWERS: [&str; 4] =
+    ["granted twice", "is held, and so was", "no order explains it", "others have read"];
+
+/// What a member reports of a log that cannot be right.
+const WRONG_LOG: [&str; 2] = ["Corrupt", "OtherStore"];
+
+/// Runs plans with seeds from 1 on until one fails for one of these reasons, and prints it.
+fn find_failure(sizes: &str, engine: MakeEngine, complaints: &[&str]) -> Option<Plan> {
+    (1..200).find_map(|seed| {
+        let plan: Plan = format!("{seed},{sizes}").parse().expect("a plan");
+        let why = run(plan, SHARED, false, engine).verdict.err()?;
+        let is_detected = complaints.iter().any(|complaint| why.contains(complaint));
+        is_detected.then(|| println!("plan {plan}: {why}"))?;
+        Some(plan)
+    })
+}
+
 /// A store that sometimes executes a transaction although a condition does not hold is detected: a
 /// repeated append moves its entry in the log. Otherwise these tests would prove nothing.
 #[test]
@@ -350,14 +369,44 @@ fn store_that_ignores_conditions_is_detected() {
         server.borrow_mut().ignored_conflicts = 500;
         server
     };
-    let complaints =
-        ["granted twice", "is held, and so was", "no order explains it", "Corrupt", "OtherStore"];
-    let found = (1..200).find_map(|seed| {
-        // Many clients on one resource, so that a fault has an effect soon.
-        let plan: Plan = format!("{seed},3,3,15,1,nwlr").parse().expect("a plan");
-        let why = run(plan, SHARED, false, careless).verdict.err()?;
-        complaints.iter().any(|complaint| why.contains(complaint)).then_some((plan, why))
-    });
-    let (plan, why) = found.expect("nothing was noticed");
-    println!("plan {plan}: {why}");
+    let complaints = [&WRONG_ANSWERS[..], &WRONG_LOG].concat();
+    // Many clients on one resource, so that a fault has an effect soon.
+    find_failure("3,3,15,1,nwlr", careless, &complaints).expect("nothing was noticed");
+}
+
+/// Random plans detect that a guard is removed, and how: by wrong answers, or because members find
+/// that the log is not sound. The same plan passes with the guard.
+#[test]
+fn plans_detect_that_a_guard_is_removed() {
+    let [answers, log] = [&WRONG_ANSWERS[..], &WRONG_LOG[..]];
+    let cases: [(&str, &str, &[&str], MakeEngine); 6] = [
+        ("deadline", "3,3,15,1,pc", answers, |_, _| Server::without(Some(Guard::Deadline))),
+        ("execution", "3,3,15,1,n", answers, |_, _| Server::without(Some(Guard::Execution))),
+        ("predecessor", "3,3,15,1,", answers, |_, _| Server::without(Some(Guard::Predecessor))),
+        ("own key", "3,3,15,1,nr", log, |_, _| Server::without(Some(Guard::OwnKey))),
+        ("join", "3,3,15,1,nr", log, |_, _| Server::without(Some(Guard::Join))),
+        // The log is truncated often.
+        ("base", "4,3,30,3,wr", log, |_, _| Server::without(Some(Guard::Base))),
+    ];
+    for (guard, sizes, complaints, engine) in cases {
+        println!("without the guard {guard:?}:");
+        let plan = find_failure(sizes, engine, complaints).expect("nothing was noticed");
+        let sound = run(plan, SHARED, false, |_, _| Server::without(None));
+        assert_eq!(sound.verdict, Ok(()), "{guard}, plan {plan}");
+    }
+}
+
+/// Without the session guard, replicas drop the commands of sessions that have ended: no answer is
+/// wrong.
+#[test]
+fn plans_without_session_guard_pass() {
+    let engine: MakeEngine = |sim, faults| {
+        let server = sound_engine(sim, faults);
+        server.borrow_mut().without = Some(Guard::Session);
+        server
+    };
+    for seed in 1..=60 {
+        let plan = Plan::of(seed);
+        assert_eq!(run(plan, SHARED, false, engine).verdict, Ok(()), "plan {plan}");
+    }
 }

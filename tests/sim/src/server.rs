@@ -5,10 +5,13 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
+use super::guards::{self, Guard};
 use super::keyspace::Keyspace;
 use super::machine::{Process, Sim, TrueTime};
+use super::plans::TABLE;
+use ternlease::sim_api::keys::Keys;
 use ternlease::sim_api::store::{
-    Listener, Op, Range, Revision, StoreError, Txn, TxnReply, WatchEvent,
+    Entry, Listener, Op, Range, Read, Revision, StoreError, Txn, TxnReply, WatchEvent,
 };
 
 /// How often each fault happens, in a thousand requests.
@@ -56,6 +59,12 @@ pub(super) struct Server {
     pub faults: Faults,
     /// How many of a thousand transactions ignore a conflict. A sound store ignores none.
     pub ignored_conflicts: u64,
+    /// The guard that a test has removed.
+    pub without: Option<Guard>,
+    /// The transactions that were executed, if a script repeats one.
+    pub executed: Option<Vec<Txn>>,
+    /// The last entry that each machine has read, without [`Guard::Predecessor`].
+    pub known_heads: BTreeMap<Process, Entry>,
     sessions: BTreeMap<i64, Session>,
     watches: BTreeMap<u64, WatchState>,
     /// There is no leader until then.
@@ -83,6 +92,9 @@ impl Server {
             keys: Keyspace::default(),
             faults: Faults::default(),
             ignored_conflicts: 0,
+            without: None,
+            executed: None,
+            known_heads: BTreeMap::new(),
             sessions: BTreeMap::new(),
             watches: BTreeMap::new(),
             leaderless_until: 0,
@@ -94,6 +106,13 @@ impl Server {
             granted: 0,
             watched: 0,
         }))
+    }
+
+    /// A server whose clock is right, without this guard.
+    pub fn without(guard: Option<Guard>) -> Shared {
+        let server = Self::new(1_000_000);
+        server.borrow_mut().without = guard;
+        server
     }
 
     /// The sessions that last.
@@ -204,12 +223,19 @@ pub(super) fn change_leader(server: &Shared, sim: &Rc<Sim>, away: u64) {
     });
 }
 
+/// How long after its answer an append is executed, without [`Guard::Execution`].
+const UNCONFIRMED_US: u64 = 1000;
+
 /// Executes a transaction now.
 pub(super) fn run_txn(server: &Shared, sim: &Rc<Sim>, txn: &Txn) -> Result<TxnReply, StoreError> {
     let mut inner = server.borrow_mut();
     let mut txn = txn.clone();
     if !txn.then.is_empty() && sim.in_a_thousand(inner.ignored_conflicts) {
         txn.compare.clear();
+    }
+    let whole = inner.executed.is_some().then(|| txn.clone());
+    if let Some(guard) = inner.without {
+        guard.remove_from(&mut txn);
     }
     // As in etcd: a request that is late or repeated does not restore a key of a session that has
     // ended.
@@ -220,7 +246,26 @@ pub(super) fn run_txn(server: &Shared, sim: &Rc<Sim>, txn: &Txn) -> Result<TxnRe
     if inner.keys.holds(&txn.compare) && txn.then.iter().any(has_ended) {
         return Err(StoreError::Unavailable("no such session".to_owned()));
     }
+    if inner.without == Some(Guard::Execution)
+        && guards::has_commands(&txn)
+        && inner.keys.holds(&txn.compare)
+    {
+        let head = inner.keys.read(&Read::key(Keys::new(TABLE).head())).pop();
+        let revision = inner.keys.revision + 1;
+        drop(inner);
+        let server = server.clone();
+        sim.after(UNCONFIRMED_US, None, move |sim| {
+            let _ = server.borrow_mut().keys.run(&txn);
+            notify_watches(&server, sim);
+        });
+        return Ok(TxnReply::Done { revision, replaced: vec![head] });
+    }
     let reply = inner.keys.run(&txn);
+    if matches!(reply, TxnReply::Done { .. })
+        && let Some(executed) = &mut inner.executed
+    {
+        executed.extend(whole);
+    }
     drop(inner);
     notify_watches(server, sim);
     Ok(reply)
