@@ -5,7 +5,8 @@
 //! head              the last entry of the log; its version counts the entries
 //! l/SESSION/NUMBER  the entries of one session, numbered from 0; ffffffffffffffff: its end
 //! s/SESSION         a session that lasts
-//! w/SESSION         written when a lease of this session was ended by another one
+//! w/SESSION         written when a lease of this session was ended by another one; `left` once the
+//!                   session has left
 //! base              the position of the snapshot
 //! b/POSITION/PIECE  the pieces of a snapshot
 //! n/NODE            the devices of a machine, as it publishes them

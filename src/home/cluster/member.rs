@@ -15,8 +15,8 @@
 //! * *A command is applied once or not at all.* A request with an unknown outcome is repeated with
 //!   the same key until the outcome is known or the session may have ended. The transaction requires
 //!   that the key does not exist, and that the last entry of the session is unchanged. Truncation
-//!   keeps the last entry of each session, so that a late request never appends an entry again, and
-//!   a store that was restored from a backup takes no entry of a session that it knows less of.
+//!   keeps the last entry of each session, so that a late request never appends an entry again. A
+//!   store that was restored from a backup takes no entry of a session of which it knows less.
 //! * *No command of an ended session is applied.* The transaction requires the key of the session.
 //!   The end of a session is an entry too, which requires that this key does not exist.
 //! * *At most one batch is in flight*, so that commands of a process keep their order.
@@ -24,7 +24,8 @@
 //!   from when its renewal was sent, nothing is reported as held (`own.rs`).
 //!
 //! Locking rule: no thread waits for the store with the lock. Listeners of the store only take the
-//! lock if it is free. Wakers are called after unlock ([`Locked`]).
+//! lock if it is free. Wakers are called after unlock ([`Locked`]). A waker that is not of this
+//! library may call the member: a thread that appends, or waits for a reply, leaves it to the ticker.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
@@ -95,9 +96,11 @@ pub(super) struct Member {
     pub process: u32,
     state: Mutex<State>,
     /// Entries were applied, or an append has ended. Callers of commands park instead: each is
-    /// woken once, when it has its reply or the next batch is its own to append.
+    /// woken when it has a reply, or when it appends the next batch.
     pub changed: Condvar,
     pub heard: parking_lot::Mutex<Heard>,
+    /// Held while hints are written.
+    pub notifying: Mutex<()>,
     /// The session; `None` before the first one and after it was dropped.
     pub session: parking_lot::Mutex<Option<Box<dyn Session>>>,
     /// The session may have ended. Stays set until there is another one.
@@ -174,6 +177,8 @@ pub(super) struct State {
     /// Commands with the numbers of their calls.
     pending: VecDeque<(u64, Vec<u8>)>,
     pub appending: bool,
+    /// The thread that appends.
+    appender: Option<Thread>,
     /// The call whose thread appends the next batch, while `appending` is set for it.
     next: Option<u64>,
     /// How many commands the next batch has if each thread that got a reply sends another one.
@@ -245,10 +250,20 @@ impl Drop for Locked<'_> {
 
 impl Locked<'_> {
     fn unlock(&mut self) {
+        let appender = self.guard.as_ref().and_then(|state| state.appender.as_ref());
+        let by_ticker = appender.is_some_and(|thread| thread.id() == rt::current().id());
+        self.unlock_with(by_ticker);
+    }
+
+    /// Unlocks, and wakes threads. Other wakers are called here or on the ticker.
+    fn unlock_with(&mut self, by_ticker: bool) {
         if let Some(mut state) = self.guard.take() {
-            let wake = std::mem::take(&mut state.wake);
+            let mut wake = std::mem::take(&mut state.wake);
             drop(state);
-            wake.wake();
+            match by_ticker {
+                true => self.member.wake_later(&mut wake),
+                false => wake.wake(),
+            }
             // A listener found the lock taken.
             if !self.member.heard.lock().entries.is_empty() {
                 self.member.apply_heard();
@@ -275,7 +290,7 @@ impl Locked<'_> {
     /// Unlocks while the thread is parked, until a waker of it is called. May return earlier.
     fn park(&mut self, limit: Duration) {
         let member = self.member;
-        self.unlock();
+        self.unlock_with(true);
         rt::park_timeout(limit);
         self.guard = Some(member.state.lock());
         member.take_entries(self);
@@ -288,7 +303,7 @@ impl Locked<'_> {
         let mut before = 0;
         while before < self.pending.len() && self.pending.len() < self.expected {
             before = self.pending.len();
-            self.unlock();
+            self.unlock_with(true);
             rt::yield_now();
             self.guard = Some(member.state.lock());
         }
@@ -338,6 +353,7 @@ impl Member {
             session: Joined::default(),
             pending: VecDeque::new(),
             appending: false,
+            appender: None,
             next: None,
             expected: 0,
             in_flight: None,
@@ -375,6 +391,7 @@ impl Member {
             state: Mutex::new(state),
             changed: Condvar::new(),
             heard: parking_lot::Mutex::default(),
+            notifying: Mutex::new(()),
             session: parking_lot::Mutex::new(None),
             lost: AtomicBool::new(false),
             turns: AtomicU64::new(0),
@@ -514,6 +531,7 @@ impl Member {
         if let Ok(state) = self.lock_joined()
             && !state.appending
         {
+            let _refuse = RefuseOnPanic(self);
             drop(self.append(state));
         }
     }
@@ -542,6 +560,7 @@ impl Member {
         mut state: Locked<'a>,
         call: u64,
     ) -> (Locked<'a>, Result<AnyReply, Error>) {
+        let _refuse = RefuseOnPanic(self);
         loop {
             if let Some(reply) = state.take_reply(call) {
                 return (state, reply);
@@ -570,8 +589,8 @@ impl Member {
             return state;
         }
         state.appending = true;
+        state.appender = Some(rt::current());
         state.next = None;
-        let _refuse = RefuseOnPanic(self);
         state.gather();
         let (mut batch, commands) = state.take_batch();
         let (session, number) = (state.session, batch.number);
@@ -641,6 +660,7 @@ impl Member {
         // The session has ended, or may have ended, or another member used its number.
         state.fail_in_flight(self.refusal().unwrap_or(Error::Unavailable));
         state.expected = count + state.pending.len();
+        state.appender = None;
         state.pass_on();
         self.changed.notify_all();
         state
@@ -852,13 +872,17 @@ impl Member {
         let mut wake = std::mem::take(&mut state.wake);
         let is_due_earlier = state.replica.table.next_due() < due;
         drop(state);
-        // Other wakers may call the store.
-        wake.wake_threads();
-        let foreign = !wake.is_empty();
-        if foreign {
-            self.heard.lock().wake.append(wake);
+        self.wake_later(&mut wake);
+        if is_due_earlier {
+            self.wake_ticker();
         }
-        if foreign || is_due_earlier {
+    }
+
+    /// Wakes threads. Other wakers may call the member or the store: the ticker calls them.
+    fn wake_later(&self, wake: &mut WakeList) {
+        wake.wake_threads();
+        if !wake.is_empty() {
+            self.heard.lock().wake.append(std::mem::take(wake));
             self.wake_ticker();
         }
     }

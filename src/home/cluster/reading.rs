@@ -1,5 +1,5 @@
-//! How a member reads the log: all of it since the last entry that it has applied, or a snapshot and
-//! the entries behind that, or entries as they are appended (*following*).
+//! How a member reads the log: all of it since the last entry that it has applied, or a snapshot
+//! and the entries behind that, or entries as they are appended (*following*).
 //!
 //! A member follows the log while a thread or task of its process waits, and for a while after it
 //! has met entries of others. At other times it reads when a call needs the latest state, and after
@@ -98,10 +98,17 @@ impl Member {
         }
         let session = state.session.id;
         // Every entry of this session that was applied here must be in the snapshot.
-        let number = |replica: &Replica| replica.last_of(session).map(|(last, _)| last);
-        if number(&replica).is_some_and(|last| Some(last) < number(&state.replica)) {
+        let last = replica.last_of(session);
+        if last.is_some() && last < state.replica.last_of(session) {
             self.refuse(Error::OtherStore);
             return Ok(());
+        }
+        // What these entries did to leases of others is not known.
+        let is_over =
+            |id: &i64| state.replica.owner_of(*id).is_some() && replica.owner_of(*id).is_none();
+        if last > state.replica.last_of(session) || state.ending.iter().any(is_over) {
+            state.hints.extend(replica.sessions().filter(|other| *other != session));
+            self.wake_ticker();
         }
         state.replica = replica;
         state.lag += self.clock.at_least(state.replica.table.now());

@@ -234,7 +234,9 @@ impl Replica {
             What::Commands(_) => (entry.session, None),
         };
         let (last, _) = self.last_of(session)?;
-        Some((session, (last, to.unwrap_or(last))))
+        // An entry that is dropped replaces none.
+        let counts = entry.session != session || entry.number > last;
+        counts.then_some((session, (last, to.unwrap_or(last))))
     }
 
     /// The entries that the entries after a position have made obsolete, if those are all

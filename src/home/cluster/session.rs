@@ -14,9 +14,11 @@ use super::member::{ATTEMPTS, Joined, Member, PAUSE, State};
 use super::store::{
     Compare, Op, Range, Read, Revision, SessionEvent, StoreError, Txn, TxnReply, Watch, WatchEvent,
 };
-use crate::home::Dropped;
 use crate::rt;
 use crate::table::{Error, Reason};
+
+/// The value of the hint of a session that has left.
+pub(super) const LEFT: &[u8] = b"left";
 
 impl Member {
     fn hear_session(&self, event: SessionEvent) {
@@ -211,6 +213,22 @@ impl Member {
         }
     }
 
+    /// Marks a session as left, if it has ended in the log and all holders whose leases ended with
+    /// it are notified: other members need not read the log because its key is gone. If that
+    /// fails, they read it.
+    fn mark_left(&self, session: i64) {
+        let lasts = || self.lock().replica.owner_of(session).is_some();
+        if lasts() && (self.catch_up().is_err() || lasts()) {
+            return;
+        }
+        self.notify_others();
+        if self.lock().hints.is_empty() {
+            let left =
+                Op::Put { key: self.keys.hint(session), value: LEFT.to_vec(), session: None };
+            let _ = self.store.txn(&Txn { then: vec![left], ..Txn::default() });
+        }
+    }
+
     /// Ends what this process has, its session and its threads.
     pub fn leave(&self) {
         self.leaving.store(true, Releasing);
@@ -220,16 +238,12 @@ impl Member {
                 state.wait(PAUSE);
             }
             let session = state.session.id;
-            let held = state.ends.keys().map(|lease| Dropped::Lease(*lease)).collect();
             drop(state);
-            // Other members read no entries when a session has left, so it notifies before that
-            // the holders of leases that end with these.
-            self.give_back(held);
-            self.notify_others();
-            let notified = self.lock().hints.is_empty();
             let ended = |_| self.append_end(session, Reason::Released) || !self.session_lasts();
             // If that fails, other members end it when the session has ended.
-            let _ = notified && (0..ATTEMPTS).any(ended);
+            if (0..ATTEMPTS).any(ended) {
+                self.mark_left(session);
+            }
         }
         if self.lock().snapshot_due {
             self.write_snapshot();

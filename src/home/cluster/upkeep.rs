@@ -13,7 +13,7 @@
 //! *A holder learns of each change of its leases by another session.* The author of the entry
 //! writes the holder's hint in the same transaction if it knows the holder, else after it has
 //! applied the entry, again until that succeeds or its own session ends. At the end of a session
-//! that did not leave, each member reads the log. A hint that a watch does not report is found by
+//! without the mark that it has left, each member reads the log. A hint that a watch does not report is found by
 //! a read of one key every third of the time of a session. So a holder at rest reads no entries,
 //! however many are appended.
 
@@ -23,10 +23,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::counters;
-use super::entry::{LogEntry, What};
 use super::etcd::half_to_whole;
 use super::keys::END;
 use super::member::{CONTENDING, Member, PAUSE, State, lease_in, number_in};
+use super::session::LEFT;
 use super::store::{Compare, Entry, Op, Range, Read, Revision, StoreError, Txn, TxnReply, Watch};
 use crate::home::Dropped;
 use crate::home::clock::Clock;
@@ -231,16 +231,13 @@ impl Member {
         self.add_ended(failed.collect::<Vec<_>>());
     }
 
-    /// Sessions that have left have appended their ends, and written all hints before.
+    /// Sessions that have left have appended their ends, and written all hints.
     fn remove_left(&self, ended: &mut BTreeSet<i64>) -> Result<(), StoreError> {
-        let ends: Vec<Read> = ended.iter().map(|id| Read::key(self.keys.entry(*id, END))).collect();
-        for ends in ends.chunks(DELETIONS) {
-            let (found, _) = self.store.read(ends)?;
-            for entry in found.iter().flatten().filter_map(|end| LogEntry::decode(&end.value).ok())
-            {
-                if entry.what == (What::End { reason: Reason::Released }) {
-                    ended.remove(&entry.session);
-                }
+        let hints: Vec<Read> = ended.iter().map(|id| Read::key(self.keys.hint(*id))).collect();
+        for hints in hints.chunks(DELETIONS) {
+            let (found, _) = self.store.read(hints)?;
+            for hint in found.iter().flatten().filter(|hint| hint.value == LEFT) {
+                self.keys.hinted(&hint.key).map(|session| ended.remove(&session));
             }
         }
         Ok(())
@@ -392,6 +389,7 @@ impl Member {
 
     /// Notifies other members of changes of their leases. What fails is tried again.
     pub fn notify_others(&self) {
+        let _one = self.notifying.lock();
         let hints: Vec<i64> = std::mem::take(&mut self.lock().hints).into_iter().collect();
         for sessions in hints.chunks(DELETIONS) {
             let then = sessions.iter().map(|session| self.hint(*session)).collect();
@@ -468,7 +466,8 @@ impl Member {
         Ok(())
     }
 
-    /// Finds all entries up to the revision of a snapshot, and hints for sessions that have ended.
+    /// Finds all obsolete entries up to the revision of a snapshot, and hints for sessions that have
+    /// ended.
     /// `sessions` has the last entry of each session in the snapshot.
     fn sweep(
         &self,
@@ -502,7 +501,8 @@ impl Member {
         );
         // A member may have notified a session that had just ended.
         let live: BTreeSet<i64> = self.lock().replica.sessions().collect();
-        let hints = hints.iter().filter_map(|hint| self.keys.hinted(&hint.key));
+        let hints = hints.iter().filter(|hint| hint.modified <= revision);
+        let hints = hints.filter_map(|hint| self.keys.hinted(&hint.key));
         let ended = hints.filter(|session| !live.contains(session));
         deletions.extend(ended.map(|id| Op::Delete(Range::only(self.keys.hint(id)))));
         Ok(())

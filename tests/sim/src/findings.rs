@@ -220,6 +220,42 @@ fn renewal_by_other_owner_notifies_previous_owner() {
     );
 }
 
+/// The parent of a lease of another process ended with its session, when its process had not read the
+/// log for a while: it did not know the child, and the holder of the child got no event.
+#[test]
+fn session_that_leaves_notifies_the_holders_of_children() {
+    let child = Rc::new(Cell::new(None));
+    let known = child.clone();
+    run(
+        1,
+        vec![
+            Box::new(move |_, _| {
+                let manager = open();
+                while manager.leases_on("parent").is_empty() {
+                    rt::sleep(Duration::from_millis(1));
+                }
+                // Until the other process does not follow the log any more.
+                rt::sleep(Duration::from_secs(5));
+                let parent = manager.leases_on("parent")[0];
+                let lease = manager.claim("b").of(&["child"]).child_of(parent).try_now().unwrap();
+                known.set(Some(lease));
+                rt::sleep(Duration::from_secs(10));
+                assert_eq!(manager.state(lease), Some(LeaseState::Expired));
+            }),
+            Box::new(move |_, _| {
+                let manager = open();
+                manager.acquire("parent", "holder", HOUR).unwrap();
+                while child.get().is_none() {
+                    rt::sleep(Duration::from_millis(1));
+                }
+                rt::sleep(Duration::from_secs(1));
+                drop(manager);
+                rt::sleep(HOUR);
+            }),
+        ],
+    );
+}
+
 /// Many commands travel in one transaction, and each added the same condition: more than an engine
 /// takes.
 #[test]

@@ -306,8 +306,8 @@ fn reply_without_the_entries_in_front_is_detected() {
 }
 
 /// For how many milliseconds a machine reports a lease as held that another machine has ended. The
-/// author of the end is killed two seconds after it.
-fn late_notice(guard: Option<Guard>) -> u64 {
+/// author of the end leaves or is killed two seconds after it.
+fn late_notice(guard: Option<Guard>, leaves: bool) -> u64 {
     let ended = Rc::new(Cell::new(None));
     let note = ended.clone();
     result_of(
@@ -318,7 +318,9 @@ fn late_notice(guard: Option<Guard>) -> u64 {
             while ended.get().is_none() {
                 rt::sleep(Duration::from_millis(1));
             }
-            sim.after(2_000_000, None, |sim| sim.kill(1));
+            if !leaves {
+                sim.after(2_000_000, None, |sim| sim.kill(1));
+            }
             while manager.state(lease) == Some(LeaseState::Held) {
                 rt::sleep(Duration::from_millis(1));
             }
@@ -331,17 +333,23 @@ fn late_notice(guard: Option<Guard>) -> u64 {
             }
             manager.claim("first").of(&["a"]).wait_for(HOUR).unwrap();
             note.set(Some(sim.now()));
+            rt::sleep(if leaves { Duration::from_secs(2) } else { HOUR });
+            drop(manager);
             rt::sleep(HOUR);
         })],
     )
 }
 
 /// The author of an entry ended before it wrote the hints of those that the entry concerns. Its own
-/// session ends too, and then every member reads the log.
+/// session ends too, and then every member reads the log. If it leaves, it does not mark its session
+/// as left.
 #[test]
 fn holder_without_a_hint_is_notified_when_the_author_ends() {
-    assert!(late_notice(None) < 100);
-    // Two seconds until it is killed, three until its session has ended, and a delay.
-    let late = late_notice(Some(Guard::Hint));
-    assert!((2000..7000).contains(&late), "{late} ms");
+    for leaves in [false, true] {
+        let late = late_notice(None, leaves);
+        assert!(late < 100, "{late} ms");
+        // Three seconds until the session of a killed author has ended, and a delay.
+        let late = late_notice(Some(Guard::Hint), leaves);
+        assert!((2000..7000).contains(&late), "{late} ms");
+    }
 }
