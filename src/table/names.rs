@@ -43,14 +43,19 @@ impl<'a> Key<'a> {
         const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
         let text = name.as_bytes();
         let first = word_at(text, 0);
-        let mix = |hash: u64, word: u64| (hash.rotate_left(23) ^ word).wrapping_mul(ODD);
+        // Both halves of the product: the last letters of a word change only the high bits of the
+        // low half, of which few reach the number of the bucket.
+        let mix = |hash: u64, word: u64| {
+            let product = u128::from(hash.rotate_left(23) ^ word) * u128::from(ODD);
+            (product >> 64) as u64 ^ product as u64
+        };
         let mut hash = mix((text.len() as u64).wrapping_mul(ODD), first);
         let mut at = 8;
         while at < text.len() {
             hash = mix(hash, word_at(text, at));
             at += 8;
         }
-        let hash = (hash >> 32) as u32 ^ (hash as u32).rotate_left(9);
+        let hash = (hash >> 32) as u32 ^ hash as u32;
         Key { text, first, hash }
     }
 }
@@ -296,7 +301,39 @@ impl<M: Memory> Table<M> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Settings;
     use super::*;
+    use crate::memory::{Arrays, new_table};
+
+    /// How many names are looked at to find this one.
+    fn probes(table: &Table<Arrays>, name: &str) -> usize {
+        let found = table.find_name(name);
+        assert_ne!(found, 0, "{name}");
+        let first = table.bucket(Key::new(name).hash).get() & !LINK;
+        let chain = table.walk(first, |t, i| t.name_record(i).next.get() & !LINK);
+        chain.take_while(|&index| index != found).count() + 1
+    }
+
+    /// Numbered names, as programs give them: they differ in one or two letters, at any place.
+    #[test]
+    fn numbered_names_are_found_at_once() {
+        let patterns = ["#", "gpu#", "job-#", "train#", "task-#", "worker#", "claim-#", "holder-#"];
+        let long =
+            ["resource#", "node#-gpu0", "host-17/gpu-#", "a-name-of-two-records-of-32-bytes-#"];
+        for pattern in patterns.into_iter().chain(long) {
+            // Names spread at random need 1.00 and 1.08 probes in 131,072 buckets.
+            for (count, most) in [(100, 1.05), (20_000, 1.1)] {
+                let table = new_table(Settings::default());
+                let names = || (0..count).map(|n: u32| pattern.replace('#', &n.to_string()));
+                for name in names() {
+                    table.declare(0, &name, 1, 0).unwrap();
+                }
+                let sum: usize = names().map(|name| probes(&table, &name)).sum();
+                let mean = sum as f64 / f64::from(count);
+                assert!(mean < most, "{pattern}, {count} of them: {mean} probes");
+            }
+        }
+    }
 
     #[test]
     fn words_of_every_length() {

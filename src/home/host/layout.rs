@@ -16,8 +16,8 @@ use crate::zeroed::Zeroed;
 /// The first word of every file: `ternlea` and a version of the whole.
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"ternlea1");
 
-/// Grows with every change of the layout.
-pub(super) const VERSION: u32 = 4;
+/// Grows with every change of the layout, and of what is stored in it: the hash of names, for one.
+pub(super) const VERSION: u32 = 5;
 
 /// Processes that can use a file at the same time.
 pub(super) const SLOTS: usize = 1024;

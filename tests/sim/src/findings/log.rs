@@ -58,7 +58,8 @@ fn malformed_entry_is_counted_and_changes_nothing() {
             let whole = entry(None).encode();
             let malformed = [
                 vec![],
-                vec![1, 1, 0xff],
+                // The versions are right.
+                [&whole[..2], &[0xff]].concat(),
                 whole[..whole.len() - 1].to_vec(),
                 [&whole[..], &[0]].concat(),
                 // Only the end of a session has this number.
