@@ -601,7 +601,7 @@ fn form_is_stable() {
     granted(place(&t, owner(1), 5, &claim("trainer", &["gpu0"], 9)));
     waiting(place(&t, owner(2), 6, &Claim { wait: 70, ..claim("a long name", &["gpu0"], 9) }));
     let bytes = snapshot(&t);
-    assert_eq!((bytes.len(), t.state_hash()), (289, 8_125_046_911_109_863_717));
+    assert_eq!((bytes.len(), t.state_hash()), (289, 17_067_915_497_706_071_269));
 }
 
 #[test]

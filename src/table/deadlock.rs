@@ -262,7 +262,9 @@ impl<M: Memory> Table<M> {
     /// Lets the first ticket overtake that is stuck only because of the order of the line; whether there was one.
     pub(super) fn cure_soft_deadlock(&self) -> bool {
         let header = self.header();
-        if header.waiting.get() < 2 || !self.anybody_blocked() {
+        // Without crossings, the first unsatisfied ticket of a line is held up by no earlier one,
+        // and what would not fit for it would not fit for those behind it.
+        if header.crossings.get() == 0 || header.waiting.get() < 2 || !self.anybody_blocked() {
             return false;
         }
         let pass = self.reduce(true);

@@ -152,6 +152,9 @@ pub struct Header {
     pub(crate) overtakers: Cell32,
     /// Tickets whose effective priority is not their own.
     pub(crate) raised: Cell32,
+    /// Candidates that a line has in common with one made before it, and neighbours in a line that
+    /// ask for different things. At 0 the order of the tickets makes no soft deadlock.
+    pub(crate) crossings: Cell32,
     pub(crate) settings: Cell32,
     /// Resources that belong to an island.
     pub(crate) islanders: Cell32,

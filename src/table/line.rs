@@ -13,7 +13,7 @@ fn member_links<M: Memory>(table: &Table<M>, index: u32) -> Links<'_> {
     Links { next: &record.next, prev: &record.prev }
 }
 
-pub(super) fn line_links<M: Memory>(table: &Table<M>, index: u32) -> Links<'_> {
+fn line_links<M: Memory>(table: &Table<M>, index: u32) -> Links<'_> {
     let record = table.ticket_record(index);
     Links { next: &record.next_in_line, prev: &record.prev_in_line }
 }
@@ -69,6 +69,9 @@ impl<M: Memory> Table<M> {
         for &resource in candidates.iter().rev() {
             let member = self.take(&header.members, members, |t, i| &t.member_record(i).next);
             let on = self.resource_record(resource);
+            if on.members.get() != 0 {
+                self.add(&header.crossings, 1);
+            }
             let new = self.member_record(member);
             self.set(&new.line, line);
             self.set(&new.resource, resource);
@@ -81,11 +84,57 @@ impl<M: Memory> Table<M> {
         Ok(line)
     }
 
+    /// Puts a ticket into its line, behind another one (0: at the front).
+    #[inline(always)]
+    pub(super) fn insert_in_line(&self, ticket: u32, before: u32) {
+        let line = self.line_record(self.ticket_record(ticket).line.get());
+        self.insert_after((&line.head, &line.tail), before, ticket, line_links);
+        let (with, without) = self.differences_around(ticket);
+        if with != without {
+            self.add(&self.header().crossings, with.wrapping_sub(without));
+        }
+    }
+
+    /// Takes a ticket out of its line, which stays.
+    #[inline(always)]
+    pub(super) fn unlink_from_line(&self, ticket: u32) {
+        let line = self.line_record(self.ticket_record(ticket).line.get());
+        let (with, without) = self.differences_around(ticket);
+        if with != without {
+            self.sub(&self.header().crossings, with.wrapping_sub(without));
+        }
+        self.unlink(&line.head, Some(&line.tail), line_links(self, ticket), line_links);
+    }
+
+    /// How many neighbours ask for different things, of this ticket and those around it: with it in
+    /// the line, and without it.
+    #[inline(always)]
+    fn differences_around(&self, ticket: u32) -> (u32, u32) {
+        let record = self.ticket_record(ticket);
+        let (before, behind) = (record.prev_in_line.get(), record.next_in_line.get());
+        if before == 0 && behind == 0 {
+            return (0, 0);
+        }
+        let differ = |a: u32, b: u32| u32::from(a != 0 && b != 0 && self.asks_differ(a, b));
+        (differ(before, ticket) + differ(ticket, behind), differ(before, behind))
+    }
+
+    /// Do two tickets of a line ask for different things?
+    #[inline(never)]
+    pub(super) fn asks_differ(&self, one: u32, other: u32) -> bool {
+        let ask = |ticket: u32| {
+            let record = self.ticket_record(ticket);
+            let how = record.flags.get() & (flag::EXCLUSIVE | flag::SHARED | flag::TOGETHER);
+            (record.count.get(), record.slots.get(), record.memory.get(), how)
+        };
+        ask(one) != ask(other)
+    }
+
     /// Takes a ticket out of its line; a line without tickets is given back.
     pub(super) fn leave_line(&self, ticket: u32) {
         let line = self.ticket_record(ticket).line.get();
         let record = self.line_record(line);
-        self.unlink(&record.head, Some(&record.tail), line_links(self, ticket), line_links);
+        self.unlink_from_line(ticket);
         if self.header().waiting.get() == 0 {
             // The table will not settle a queue that would unmark the lines.
             self.clear_marks();
@@ -101,12 +150,11 @@ impl<M: Memory> Table<M> {
         for member in self.walk(record.members.get(), |t, i| t.member_record(i).next_of_line.get())
         {
             let resource = self.member_record(member).resource.get();
-            self.unlink(
-                &self.resource_record(resource).members,
-                None,
-                member_links(self, member),
-                member_links,
-            );
+            let members = &self.resource_record(resource).members;
+            self.unlink(members, None, member_links(self, member), member_links);
+            if members.get() != 0 {
+                self.sub(&self.header().crossings, 1);
+            }
             self.give(&self.header().members, member, |t, i| &t.member_record(i).next);
             self.release_resource(resource);
         }

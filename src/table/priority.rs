@@ -33,6 +33,22 @@ impl<M: Memory> Table<M> {
         }
     }
 
+    /// Could a ticket inherit another priority than it has?
+    #[inline(always)]
+    pub(super) fn priorities_may_change(&self) -> bool {
+        let header = self.header();
+        header.raised.get() != 0 || header.entangled.get() != 0 && self.priorities_differ()
+    }
+
+    /// Have two tickets different priorities, if each has its own? The queue is in their order, so
+    /// that its ends tell. If all have the same one, nobody can give a higher one.
+    fn priorities_differ(&self) -> bool {
+        let header = self.header();
+        let [(spare, first, _), (spare_too, last, _)] =
+            [&header.queue_head, &header.queue_tail].map(|end| self.rank(end.get()));
+        (spare, first) != (spare_too, last)
+    }
+
     /// Solves the equations of "Priorities" in `docs/rules.md` from below, then moves the tickets that changed.
     pub(super) fn update_priorities(&self) {
         let pass = self.scratch.begin_pass();
@@ -81,15 +97,17 @@ impl<M: Memory> Table<M> {
             return own;
         }
         let mut highest = own;
-        for ticket in self.queue().filter(|&t| !self.has_flag(t, flag::SPARE)) {
+        for ticket in self.queue() {
             let given = effective_priority(self.ticket_record(ticket));
-            if given > highest {
-                self.each_obstacle(ticket, &mut |obstacle, _| {
-                    if obstacle == worker {
-                        highest = highest.max(given);
-                    }
-                });
+            // Those behind it do not give more.
+            if self.has_flag(ticket, flag::SPARE) || given <= highest {
+                break;
             }
+            self.each_obstacle(ticket, &mut |obstacle, _| {
+                if obstacle == worker {
+                    highest = highest.max(given);
+                }
+            });
         }
         highest
     }

@@ -2,7 +2,6 @@
 
 use super::Table;
 use super::layout::{flag, setting};
-use super::line::line_links;
 use super::list::Links;
 use super::memory::Memory;
 use super::ticket::{NewTicket, Rank, effective_priority, own_priority};
@@ -32,14 +31,13 @@ impl<M: Memory> Table<M> {
         let in_queue = before(queue.1.get(), |t, i| t.ticket_record(i).prev.get());
         self.insert_after(queue, in_queue, ticket, queue_links);
         let in_line = before(line.tail.get(), |t, i| t.ticket_record(i).prev_in_line.get());
-        self.insert_after((&line.head, &line.tail), in_line, ticket, line_links);
+        self.insert_in_line(ticket, in_line);
     }
 
     /// Changes the effective priority of a ticket, and its position.
     pub(super) fn move_to_priority(&self, ticket: u32, effective: i16) {
         let record = self.ticket_record(ticket);
         let header = self.header();
-        let line = self.line_record(record.line.get());
         let own = own_priority(record);
         let was_raised = effective_priority(record) != own;
         match (was_raised, effective != own) {
@@ -53,7 +51,7 @@ impl<M: Memory> Table<M> {
             queue_links(self, ticket),
             queue_links,
         );
-        self.unlink(&line.head, Some(&line.tail), line_links(self, ticket), line_links);
+        self.unlink_from_line(ticket);
         self.set_priorities(ticket, own, effective);
         self.insert_in_order(ticket);
         for resource in self.candidates_of(record.line.get()) {

@@ -29,11 +29,10 @@ impl<M: Memory> Table<M> {
 
     #[cold]
     fn settle_queue(&self, now: Time) {
-        let header = self.header();
         self.requeue_after_full();
         while !self.corrupt.get() {
             self.lose_nodes(now);
-            if header.entangled.get() != 0 || header.raised.get() != 0 {
+            if self.priorities_may_change() {
                 self.update_priorities();
             }
             let changed = self.grant_next(now)

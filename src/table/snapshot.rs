@@ -68,7 +68,7 @@ fields! {
     Header {
         now, next_due, sequence, event_count, granted, revocations, foreign_revocations, by_reason,
         held, waiting, waiting_not_spare, waiting_children, takeable, entangled, overtakers, raised,
-        settings, islanders, timers, nursery, queue_head, queue_tail, ended_leases, ended_tickets,
+        crossings, settings, islanders, timers, nursery, queue_head, queue_tail, ended_leases, ended_tickets,
         names, resources, holders, leases, holds, tickets, lines, members, wants
     }
     Arena { free, fresh, live; but spare }

@@ -175,3 +175,64 @@ fn who_revoked_is_forgotten_with_what_was_revoked() {
     };
     assert_eq!(names_left("somebody"), names_left(""));
 }
+
+#[test]
+fn neighbours_that_ask_for_different_things_and_shared_candidates_are_counted() {
+    let t = new_table(Settings::default());
+    for name in ["x", "y"] {
+        let id = t.declare(0, name, 9, 9).unwrap();
+        t.set_health(0, id, Health::Draining).unwrap();
+    }
+    let crossings = || t.header().crossings.get();
+    let one = Take::Amount { slots: 1, memory: 1 };
+    let usual = Claim { take: one, wait: FOREVER, ..Claim::one("a", &["x", "y"]) };
+    let first = waiting(&t, usual);
+    // Nothing of this is an ask.
+    waiting(&t, Claim { holder: "b", owner: 7, ttl: 5, wait: 5, spare: true, ..usual });
+    waiting(&t, Claim { preempt: true, preemptible: true, grace: 5, ..usual });
+    assert_eq!(crossings(), 0);
+    for other in [
+        Claim { take: Take::Amount { slots: 2, memory: 1 }, ..usual },
+        Claim { take: Take::Amount { slots: 1, memory: 2 }, ..usual },
+        Claim { count: 2, ..usual },
+        Claim { take: Take::Exclusive, ..usual },
+        Claim { take: Take::Shared, ..usual },
+    ] {
+        // At the end of those that are not spare, before them, and once more.
+        let last = waiting(&t, other);
+        assert_eq!(crossings(), 2, "{other:?}");
+        let before = waiting(&t, Claim { priority: 1, ..other });
+        assert_eq!(crossings(), 3, "{other:?}");
+        let same = waiting(&t, other);
+        assert_eq!(crossings(), 3, "{other:?}");
+        for (ticket, left) in [(last, 3), (before, 2), (same, 0)] {
+            t.cancel(0, ticket).unwrap();
+            assert_eq!(crossings(), left, "{other:?}");
+        }
+    }
+    let kinds = [(Take::Exclusive, false), (Take::Shared, false), (one, true)];
+    let kinds = kinds.map(|(take, together)| Claim { take, together, count: 1, ..usual });
+    let tickets = kinds.map(|claim| t.ticket_index(waiting(&t, claim).0));
+    for (nth, ticket) in tickets.into_iter().enumerate() {
+        for (other, of) in tickets.into_iter().enumerate() {
+            assert_eq!(t.asks_differ(ticket, of), nth != other, "{nth} {other}");
+        }
+        assert!(t.asks_differ(ticket, t.ticket_index(first.0)), "{nth}");
+    }
+    let t = new_table(Settings::default());
+    let crossings = || t.header().crossings.get();
+    for name in ["x", "y", "z"] {
+        t.claim(0, &Claim::one("a", &[name])).unwrap();
+    }
+    let mut tickets = Vec::new();
+    for (names, expected) in
+        [(&["x", "y"][..], 0), (&["z"], 0), (&["y", "x"], 2), (&["z", "y"], 4), (&["x", "y"], 4)]
+    {
+        tickets.push(waiting(&t, Claim { wait: FOREVER, ..Claim::one("b", names) }));
+        assert_eq!(crossings(), expected, "{names:?}");
+    }
+    for (ticket, expected) in tickets.into_iter().zip([4, 3, 1, 0, 0]) {
+        t.cancel(0, ticket).unwrap();
+        assert_eq!(crossings(), expected);
+    }
+}

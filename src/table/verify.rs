@@ -135,6 +135,7 @@ impl<M: Memory> Table<M> {
                 return Err(format!("ticket {} is missing from its line", record.id.get()));
             }
         }
+        let crossings = self.count_crossings();
         let (mut holding, mut waited, mut entangled) = (0, 0, 0);
         for worker in 1..=self.last_holder_record() {
             let record = self.holder_record(worker);
@@ -149,6 +150,7 @@ impl<M: Memory> Table<M> {
             ("overtakers", &header.overtakers, overtakers),
             ("not spare", &header.waiting_not_spare, not_spare),
             ("raised", &header.raised, raised),
+            ("crossings", &header.crossings, crossings),
             ("leases of workers", &header.held, holding),
             ("tickets of workers", &header.waiting, waited),
             ("entangled", &header.entangled, entangled),
@@ -159,6 +161,19 @@ impl<M: Memory> Table<M> {
             }
         }
         Ok(())
+    }
+
+    /// As [`Header::crossings`](super::layout::Header::crossings).
+    fn count_crossings(&self) -> u64 {
+        let mut crossings = 0;
+        for resource in 1..=self.last_resource_record() {
+            crossings += self.lines_of(resource).skip(1).count() as u64;
+        }
+        for ticket in self.queue() {
+            let next = self.ticket_record(ticket).next_in_line.get();
+            crossings += (next != 0 && self.asks_differ(ticket, next)) as u64;
+        }
+        crossings
     }
 
     fn verify_timers(&self) -> Result<(), String> {
@@ -269,6 +284,7 @@ mod tests {
             ("overtakers", |header| header.overtakers.put(7)),
             ("not spare", |header| header.waiting_not_spare.put(7)),
             ("raised", |header| header.raised.put(7)),
+            ("crossings", |header| header.crossings.put(7)),
             ("entangled", |header| header.entangled.put(7)),
             ("next due", |header| header.next_due.put(FOREVER)),
             ("names", |header| header.names.live.put(7)),

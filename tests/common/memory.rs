@@ -15,13 +15,16 @@ pub struct Shared {
     meanwhile: Cell<Option<Deed>>,
     /// What a home was told, but for what is written.
     told: RefCell<Vec<&'static str>>,
+    /// How often the table has looked for a record.
+    looks: Cell<usize>,
 }
 
 /// One table, as two processes see it.
 pub fn shared_tables(settings: Settings) -> [Table<Shared>; 2] {
     let arrays = Arrays::try_new(&settings.limits.sizes()).expect("there is memory");
     [arrays.clone(), arrays].map(|arrays| {
-        let memory = Shared { arrays, meanwhile: Cell::default(), told: RefCell::default() };
+        let (meanwhile, told, looks) = Default::default();
+        let memory = Shared { arrays, meanwhile, told, looks };
         Table::try_new(memory, settings).expect("there is memory")
     })
 }
@@ -36,6 +39,11 @@ impl Shared {
     /// What the home was told since it was asked last.
     pub fn told(&self) -> Vec<&'static str> {
         self.told.take()
+    }
+
+    /// How often the table has looked for a record since it was asked last.
+    pub fn looks(&self) -> usize {
+        self.looks.take()
     }
 }
 
@@ -62,6 +70,7 @@ macro_rules! arrays {
                 self.told.borrow_mut().push("checkpoint");
             }
             $(fn $name(&self) -> &[$type] {
+                self.looks.set(self.looks.get() + 1);
                 self.arrays.$name()
             })*
         }

@@ -14,7 +14,7 @@ const VERSION: u64 = 1;
 /// The version of the rules by which replicas apply entries. Replicas with unequal rules do not
 /// share a table: raise it with every change of the table that replies to a log of commands
 /// otherwise, or ends in another state.
-pub const RULES: u64 = 2;
+pub const RULES: u64 = 3;
 
 /// One entry of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use crate::zeroed::Zeroed;
 pub(super) const MAGIC: u64 = u64::from_le_bytes(*b"ternlea1");
 
 /// Grows with every change of the layout, and of what is stored in it: the hash of names, for one.
-pub(super) const VERSION: u32 = 5;
+pub(super) const VERSION: u32 = 6;
 
 /// Processes that can use a file at the same time.
 pub(super) const SLOTS: usize = 1024;
