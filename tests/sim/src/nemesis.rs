@@ -8,6 +8,7 @@ use super::machine::{Process, Sim};
 use super::plans::TABLE;
 use super::server::{self, Faults, Shared};
 use super::workload::Workload;
+use ternlease::sim_api::entry::RULES;
 use ternlease::sim_api::keys::Keys;
 use ternlease::sim_api::store::{Compare, Op, Read, Txn, TxnReply};
 
@@ -226,7 +227,7 @@ impl Nemesis {
         };
         let number = (1 << 32) + sim.below(1 << 32);
         // The versions of an entry and of the rules, and bytes that end inside of a number.
-        let mut bytes = vec![1, 1];
+        let mut bytes = vec![1, RULES as u8];
         bytes.extend((0..sim.below(12)).map(|_| sim.below(256) as u8));
         bytes.push(0xff);
         append_garbage(&self.server, sim, (session, number), bytes);
