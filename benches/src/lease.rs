@@ -11,16 +11,18 @@ pub const SIZES: [usize; 3] = [100, 10_000, 1_000_000];
 type Operation = fn(&Bench, &mut World) -> Sample;
 
 /// Those that leave the seed as it was come first: all others add to what it never forgets.
-/// In `_random`, ids or names are spread over all there are; elsewhere they are a hundred, in the cache.
-const OPERATIONS: [(&str, Operation); 20] = [
+/// In `_random`, ids or names are spread over all there are; elsewhere they are a hundred, in the
+/// cache. In `_locked`, each call of the seed takes a mutex.
+const OPERATIONS: [(&str, Operation); 23] = [
     ("state", |b, w| lease_read::state(b, w, true)),
     ("state_random", |b, w| lease_read::state(b, w, false)),
     ("state_2threads", lease_threads::state),
     ("held_by", |b, w| lease_read::held_by(b, w, true)),
     ("held_by_random", |b, w| lease_read::held_by(b, w, false)),
     ("active_count", lease_read::active_count),
-    ("renew", |b, w| lease_change::renew(b, w, true)),
-    ("renew_random", |b, w| lease_change::renew(b, w, false)),
+    ("renew", |b, w| lease_change::renew(b, w, true, false)),
+    ("renew_random", |b, w| lease_change::renew(b, w, false, false)),
+    ("renew_locked", |b, w| lease_change::renew(b, w, true, true)),
     ("renew_same_tick", lease_change::renew_same_tick),
     ("tick", lease_time::tick),
     ("acquire", |b, w| lease_change::acquire(b, w, true)),
@@ -28,6 +30,8 @@ const OPERATIONS: [(&str, Operation); 20] = [
     ("acquire+revoke", |b, w| lease_change::acquire_revoke(b, w, true)),
     ("acquire+revoke_steady", lease_change::acquire_revoke_steady),
     ("acquire+revoke_random", |b, w| lease_change::acquire_revoke(b, w, false)),
+    ("acquire+revoke_locked", |b, w| lease_change::acquire_revoke_locked(b, w, true)),
+    ("acquire+revoke_locked_random", |b, w| lease_change::acquire_revoke_locked(b, w, false)),
     ("acquire+revoke_2threads", lease_threads::acquire_revoke),
     ("revoke", lease_change::revoke),
     ("revoke_random", lease_change::revoke_random),

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::hint::black_box;
 
+use parking_lot::Mutex;
 use ternlease::{LeaseId, LeaseManager};
 
 use crate::lease_read::pick;
@@ -12,7 +13,7 @@ use crate::world::{Dice, HOT, Names, Seed, Wish, World, filled_seed};
 
 /// Each renewal comes in another tick than the one before, as renewals do. Ours has work to do only then;
 /// the seed does the same whether or not time has passed, so it is spared its ticks, which look at every lease.
-pub fn renew(bench: &Bench, world: &mut World, hot: bool) -> Sample {
+pub fn renew(bench: &Bench, world: &mut World, hot: bool, locked: bool) -> Sample {
     // Random ones must differ within a batch: a lease is renewed once per tick.
     let batch = if hot { 50 * HOT } else { world.size.min(5_000) };
     let per_tick = if hot { HOT.min(world.size) } else { batch };
@@ -34,6 +35,10 @@ pub fn renew(bench: &Bench, world: &mut World, hot: bool) -> Sample {
         },
         || {
             let ids = seed_round.next().expect("a cycle has no end");
+            if locked {
+                let peer = Mutex::new(&mut *peer);
+                return cpu(batch, || ids.iter().for_each(|&id| keep(peer.lock().renew(id))));
+            }
             cpu(batch, || {
                 for &id in ids {
                     keep(peer.renew(id));
@@ -262,6 +267,26 @@ pub fn acquire_revoke(bench: &Bench, world: &mut World, hot: bool) -> Sample {
         Batch { wishes: batch, pairs: batch, hot },
         |ours, wishes, _| cpu(batch, || pairs(ours, wishes, batch)),
         |seed, wishes, _| cpu(batch, || pairs_by_seed(seed, wishes, batch)),
+    )
+}
+
+/// The same beside a seed in a mutex, which threads can share as they can share ours.
+pub fn acquire_revoke_locked(bench: &Bench, world: &mut World, hot: bool) -> Sample {
+    let batch = batch_of(world.size);
+    adding(
+        bench,
+        world,
+        Batch { wishes: batch, pairs: batch, hot },
+        |ours, wishes, _| cpu(batch, || pairs(ours, wishes, batch)),
+        |seed, wishes, _| {
+            let seed = Mutex::new(seed);
+            cpu(batch, || {
+                for wish in wishes.iter().cycle().take(batch) {
+                    let id = wish.grant_by_seed(&mut seed.lock());
+                    keep(seed.lock().revoke(black_box(id)));
+                }
+            })
+        },
     )
 }
 
