@@ -1,8 +1,8 @@
 //! Entries of the log, as bytes.
 //!
 //! An entry is a version byte, the version of the rules, the session and the number of the entry in
-//! it, a time, what its author knew of the log, and what happens. The primitives are those of `table/codec.rs`: every entry has one
-//! encoding, and decoding trusts nothing.
+//! it, a time, what its author knew of the log, and what happens. The primitives are those of
+//! `table/codec.rs`: every entry has one encoding, and decoding trusts nothing.
 
 use super::keys::END;
 use crate::table::codec::{Decode, DecodeError, Encode};

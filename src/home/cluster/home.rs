@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
@@ -40,6 +40,16 @@ const ATTEMPTS: u32 = 16;
 /// From so many leases and claims on, a home forgets those that have ended.
 const MANY: usize = 64;
 
+/// The first process that opened a table, or 0. A child that it forks shares no members: another
+/// thread may have held the lock of [`MEMBERS`] when it forked.
+static SHARING: AtomicU32 = AtomicU32::new(0);
+
+fn shares_members() -> bool {
+    let process = std::process::id();
+    let first = SHARING.compare_exchange(0, process, Ordering::AcqRel, Ordering::Acquire);
+    first.map_or_else(|first| first == process, |_| true)
+}
+
 /// The members of this process that several homes may use.
 static MEMBERS: parking_lot::Mutex<Vec<Arc<Member>>> = parking_lot::Mutex::new(Vec::new());
 
@@ -59,13 +69,11 @@ impl ClusterHome {
         settings: Settings,
         connect: Connect<'_>,
     ) -> Result<Arc<Self>, OpenError> {
-        if !config.own_member
-            && let Some(member) = find_member(&config)
-        {
+        let shared = !config.own_member && shares_members();
+        if shared && let Some(member) = find_member(&config) {
             return Ok(Self::of(member));
         }
         let store = connect(&config).map_err(|why| OpenError::connect(&config.endpoints, &why))?;
-        let shared = !config.own_member;
         let member = open_member(store, config, settings)?;
         if !shared {
             return Ok(Self::of(member));
@@ -593,9 +601,9 @@ impl Home for ClusterHome {
         }
         self.steps.close();
         self.wake_waiters();
-        let mut members = MEMBERS.lock();
+        let mut members = shares_members().then(|| MEMBERS.lock());
         let last = self.member.homes.fetch_sub(1, Ordering::AcqRel) == 1;
-        if last {
+        if last && let Some(members) = &mut members {
             members.retain(|member| !Arc::ptr_eq(member, &self.member));
         }
         drop(members);

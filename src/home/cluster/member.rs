@@ -13,19 +13,21 @@
 //!   of the entry. Entries reach `State::early` from the reply to an append, from a watch of `head`
 //!   and from reads, in any order and more than once. They are applied in the order of positions.
 //! * *A command is applied once or not at all.* A request with an unknown outcome is repeated with
-//!   the same key until the outcome is known or the session may have ended. The transaction requires
-//!   that the key does not exist, and that the last entry of the session is unchanged. Truncation
-//!   keeps the last entry of each session, so that a late request never appends an entry again. A
-//!   store that was restored from a backup takes no entry of a session of which it knows less.
+//!   the same key until the outcome is known or the session may have ended. The transaction
+//!   requires that the key does not exist, and that the last entry of the session is unchanged.
+//!   Truncation keeps the last entry of each session, so that a late request never appends an entry
+//!   again. A store that was restored from a backup takes no entry of a session of which it knows
+//!   less.
 //! * *No command of an ended session is applied.* The transaction requires the key of the session.
-//!   The end of a session is an entry too, which requires that this key does not exist.
+//!   The end of a session is an entry too: it requires that this key does not exist, or deletes it.
 //! * *At most one batch is in flight*, so that commands of a process keep their order.
 //! * *Held here implies held in the store.* From the deadline of the session on, which is counted
 //!   from when its renewal was sent, nothing is reported as held (`own.rs`).
 //!
 //! Locking rule: no thread waits for the store with the lock. Listeners of the store only take the
 //! lock if it is free. Wakers are called after unlock ([`Locked`]). A waker that is not of this
-//! library may call the member: a thread that appends, or waits for a reply, leaves it to the ticker.
+//! library may call the member: a thread that appends, or waits for a reply, leaves it to the
+//! ticker.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};

@@ -1,9 +1,9 @@
 //! The cluster home: a table that many machines share through a store, which orders its commands.
 //!
 //! Every change is a command. A member appends commands to a log in the store (`entry.rs`,
-//! `keys.rs`), and applies the whole log to its replica (`replica.rs`). `member.rs` is the protocol,
-//! `reading.rs` how a member reads the log, `session.rs` how it joins and leaves, `own.rs` what it
-//! knows without the store, `upkeep.rs` what it does in the background.
+//! `keys.rs`), and applies the whole log to its replica (`replica.rs`). `member.rs` is the
+//! protocol, `reading.rs` how a member reads the log, `session.rs` how it joins and leaves,
+//! `own.rs` what it knows without the store, `upkeep.rs` what it does in the background.
 
 #![cfg_attr(not(feature = "cluster"), allow(dead_code))]
 

@@ -87,6 +87,25 @@ fn op(op: &Op) -> etcd::Op {
     }
 }
 
+fn report_to(mut listener: Listener<WatchEvent>) -> impl FnMut(etcd::WatchEvent) + Send {
+    move |event| match event {
+        etcd::WatchEvent::Changed { revision, changes } => {
+            let change = |change: etcd::Change| Change {
+                key: key(&change.key),
+                value: change.value,
+                version: change.version,
+            };
+            let changes = changes.into_iter().map(change).collect();
+            listener(WatchEvent::Changed { revision, changes });
+        }
+        etcd::WatchEvent::Compacted(_) | etcd::WatchEvent::Replaced => {
+            listener(WatchEvent::Missed);
+        }
+        // The watch resumes behind the last change that it reported: it misses nothing.
+        etcd::WatchEvent::Lost { .. } | etcd::WatchEvent::Back => {}
+    }
+}
+
 impl Store for OnEtcd {
     fn txn(&self, txn: &Txn) -> Result<TxnReply, StoreError> {
         let request = etcd::Txn {
@@ -138,26 +157,20 @@ impl Store for OnEtcd {
         &self,
         range: Range,
         after: Revision,
-        mut listener: Listener<WatchEvent>,
+        listener: Listener<WatchEvent>,
     ) -> Result<Box<dyn Watch>, StoreError> {
         let from = after.saturating_add(1);
-        let watch = self.engine.watch(keys(&range), from, move |event| match event {
-            etcd::WatchEvent::Changed { revision, changes } => {
-                let change = |change: etcd::Change| Change {
-                    key: key(&change.key),
-                    value: change.value,
-                    version: change.version,
-                };
-                let changes = changes.into_iter().map(change).collect();
-                listener(WatchEvent::Changed { revision, changes });
-            }
-            etcd::WatchEvent::Compacted(_) | etcd::WatchEvent::Replaced => {
-                listener(WatchEvent::Missed);
-            }
-            // The watch resumes behind the last change that it reported: it misses nothing.
-            etcd::WatchEvent::Lost { .. } | etcd::WatchEvent::Back => {}
-        })?;
-        Ok(Box::new(watch))
+        Ok(Box::new(self.engine.watch(keys(&range), from, report_to(listener))?))
+    }
+
+    fn watch_deletions(
+        &self,
+        range: Range,
+        after: Revision,
+        listener: Listener<WatchEvent>,
+    ) -> Result<Box<dyn Watch>, StoreError> {
+        let from = after.saturating_add(1);
+        Ok(Box::new(self.engine.watch_deletions(keys(&range), from, report_to(listener))?))
     }
 
     fn refusal(&self) -> Option<Error> {

@@ -57,7 +57,7 @@ impl Member {
             drop(heard);
             member.wake_ticker();
         };
-        self.store.watch(self.keys.sessions(), after, Box::new(listener))
+        self.store.watch_deletions(self.keys.sessions(), after, Box::new(listener))
     }
 
     /// Watches for hints of other members.

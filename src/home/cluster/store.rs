@@ -189,6 +189,15 @@ pub trait Store: fmt::Debug + Send + Sync {
         after: Revision,
         listener: Listener<WatchEvent>,
     ) -> Result<Box<dyn Watch>, StoreError>;
+    /// As [`Self::watch`], for a listener that looks at deletions only.
+    fn watch_deletions(
+        &self,
+        range: Range,
+        after: Revision,
+        listener: Listener<WatchEvent>,
+    ) -> Result<Box<dyn Watch>, StoreError> {
+        self.watch(range, after, listener)
+    }
     /// Why no request is sent any more, if it is not the store that it was. Final.
     fn refusal(&self) -> Option<Error> {
         None

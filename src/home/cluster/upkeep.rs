@@ -13,9 +13,9 @@
 //! *A holder learns of each change of its leases by another session.* The author of the entry
 //! writes the holder's hint in the same transaction if it knows the holder, else after it has
 //! applied the entry, again until that succeeds or its own session ends. At the end of a session
-//! without the mark that it has left, each member reads the log. A hint that a watch does not report is found by
-//! a read of one key every third of the time of a session. So a holder at rest reads no entries,
-//! however many are appended.
+//! without the mark that it has left, each member reads the log. A hint that a watch does not
+//! report is found by a read of one key every third of the time of a session. So a holder at rest
+//! reads no entries, however many are appended.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -466,9 +466,8 @@ impl Member {
         Ok(())
     }
 
-    /// Finds all obsolete entries up to the revision of a snapshot, and hints for sessions that have
-    /// ended.
-    /// `sessions` has the last entry of each session in the snapshot.
+    /// Finds all obsolete entries up to the revision of a snapshot, and hints for sessions that
+    /// have ended. `sessions` has the last entry of each session in the snapshot.
     fn sweep(
         &self,
         revision: Revision,

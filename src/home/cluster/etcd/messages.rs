@@ -197,8 +197,16 @@ pub(super) struct WatchCreateRequest {
     pub range_end: Vec<u8>,
     #[prost(int64, tag = "3")]
     pub start_revision: i64,
+    #[prost(enumeration = "FilterType", repeated, tag = "5")]
+    pub filters: Vec<i32>,
     #[prost(bool, tag = "8")]
     pub fragment: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Enumeration)]
+#[repr(i32)]
+pub(super) enum FilterType {
+    NoPut = 0,
 }
 
 #[derive(Clone, PartialEq, Message)]

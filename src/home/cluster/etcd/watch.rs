@@ -58,11 +58,32 @@ impl Engine {
         from_revision: i64,
         listener: impl FnMut(WatchEvent) + Send + 'static,
     ) -> Result<Watch, EngineError> {
+        self.watch_filtered(keys, from_revision, Vec::new(), listener)
+    }
+
+    /// As [`Self::watch`], of deletions only.
+    pub fn watch_deletions(
+        &self,
+        keys: Keys,
+        from_revision: i64,
+        listener: impl FnMut(WatchEvent) + Send + 'static,
+    ) -> Result<Watch, EngineError> {
+        self.watch_filtered(keys, from_revision, vec![FilterType::NoPut.into()], listener)
+    }
+
+    fn watch_filtered(
+        &self,
+        keys: Keys,
+        from_revision: i64,
+        filters: Vec<i32>,
+        listener: impl FnMut(WatchEvent) + Send + 'static,
+    ) -> Result<Watch, EngineError> {
         let links = self.links()?;
         let (key, range_end) = keys.bounds();
         let watcher = Watcher {
             key,
             range_end,
+            filters,
             // 0 would mean from now on: another revision after each reconnection.
             next: from_revision.max(1),
             pending: Vec::new(),
@@ -85,6 +106,7 @@ enum End {
 struct Watcher<F> {
     key: Vec<u8>,
     range_end: Vec<u8>,
+    filters: Vec<i32>,
     /// The first revision that was not reported yet.
     next: i64,
     /// Changes of one revision, of which more may follow.
@@ -126,6 +148,7 @@ impl<F: FnMut(WatchEvent)> Watcher<F> {
             key,
             range_end,
             start_revision: self.next,
+            filters: self.filters.clone(),
             // Otherwise one message has all that was missed, up to a thousand revisions.
             fragment: true,
         };
@@ -245,6 +268,7 @@ mod tests {
         Watcher {
             key: vec![],
             range_end: vec![],
+            filters: vec![],
             next: 1,
             pending: vec![],
             heard: 0,

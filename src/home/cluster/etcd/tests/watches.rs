@@ -53,6 +53,19 @@ fn changes_are_reported_in_order_and_by_revision() {
 }
 
 #[test]
+fn watch_of_deletions_reports_no_writes() {
+    let Some(etcd) = Etcd::start() else { return };
+    let engine = engine_of(&etcd);
+    let begin = write(&engine, vec![put("w/a", "0")]);
+    let (listener, events) = listening();
+    let keys = || Keys::Prefix(b"w/".to_vec());
+    let _watch = engine.watch_deletions(keys(), begin, listener).unwrap();
+    write(&engine, vec![put("w/a", "1"), put("w/b", "1")]);
+    let deleted = write(&engine, vec![Op::Delete(keys())]);
+    assert_eq!(changes(&events, 1), [(deleted, "w/a- w/b-".to_owned())]);
+}
+
+#[test]
 fn long_history_is_reported_in_order() {
     let Some(etcd) = Etcd::start() else { return };
     let engine = engine_of(&etcd);
