@@ -1,5 +1,5 @@
-//! How many records a command looks at. Where nothing can change for those who wait, that does not
-//! depend on how many they are.
+//! How many records a command looks at. Where nothing can change for the waiters, that does not
+//! depend on how many there are.
 
 mod common;
 #[path = "common/memory.rs"]
@@ -12,7 +12,7 @@ use ternlease::table::*;
 const DEVICES: [&str; 4] = ["gpu0", "gpu1", "gpu2", "gpu3"];
 const HALVES: [[&str; 2]; 2] = [["gpu0", "gpu1"], ["gpu2", "gpu3"]];
 
-/// Who waits, and by what claim, if it is the nth.
+/// The holder and the claim of the nth waiter.
 type Waiter = fn(usize) -> (&'static str, Claim<'static>);
 
 /// `worker` holds all devices, and so many wait.

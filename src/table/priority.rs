@@ -40,8 +40,9 @@ impl<M: Memory> Table<M> {
         header.raised.get() != 0 || header.entangled.get() != 0 && self.priorities_differ()
     }
 
-    /// Have two tickets different priorities, if each has its own? The queue is in their order, so
-    /// that its ends tell. If all have the same one, nobody can give a higher one.
+    /// Do two waiting tickets have different priorities, while no ticket is raised? The queue is in
+    /// the order of priorities, so its ends decide. If all are equal, no ticket inherits a higher
+    /// one.
     fn priorities_differ(&self) -> bool {
         let header = self.header();
         let [(spare, first, _), (spare_too, last, _)] =
