@@ -258,6 +258,40 @@ fn session_that_leaves_notifies_the_holders_of_children() {
     );
 }
 
+/// A process left while the engine was away, and its session ended meanwhile. It marked the session as
+/// left without an end in the log: the other members ignored the end, and its lease was never free.
+#[test]
+fn session_that_ends_while_its_process_leaves_is_ended_by_others() {
+    for silent in (5..60).map(|tenths| tenths * 100_000) {
+        let leaves = Rc::new(Cell::new(false));
+        let left = leaves.clone();
+        run(
+            1,
+            vec![
+                Box::new(move |sim, server| {
+                    let manager = open();
+                    while manager.leases_on("a").is_empty() {
+                        rt::sleep(Duration::from_millis(1));
+                    }
+                    server.borrow_mut().cut_off(1, sim.now() + silent);
+                    leaves.set(true);
+                    rt::sleep(Duration::from_secs(30));
+                    assert_eq!(manager.leases(), [], "away for {silent} us");
+                }),
+                Box::new(move |_, _| {
+                    let manager = open();
+                    manager.acquire("a", "holder", HOUR).unwrap();
+                    while !left.get() {
+                        rt::sleep(Duration::from_millis(1));
+                    }
+                    drop(manager);
+                    rt::sleep(HOUR);
+                }),
+            ],
+        );
+    }
+}
+
 /// Many commands travel in one transaction, and each added the same condition: more than an engine
 /// takes.
 #[test]
